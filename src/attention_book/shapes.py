@@ -1,0 +1,27 @@
+"""The tensor types of the whole package: every shape is written here, once.
+
+The names of the axes are those of the formulas: ``query`` and ``key`` count
+positions, ``d_q``, ``d_k`` and ``d_v`` are feature sizes, ``*batch`` stands for
+any number of leading axes (examples, heads). A ``#`` marks an axis that may
+also be 1 and is then broadcast. The tests check these types at run time
+(jaxtyping with beartype); in production they cost nothing.
+"""
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Queries = Float[Tensor, "*batch query d_q"]
+Keys = Float[Tensor, "*batch key d_k"]
+Values = Float[Tensor, "*batch key d_v"]
+Scores = Float[Tensor, "*batch query key"]
+Weights = Float[Tensor, "*batch query key"]
+Output = Float[Tensor, "*batch query d_v"]
+
+#: A mask is boolean, and True means "may attend".
+Mask = Bool[Tensor, "*#batch #query #key"]
+
+#: How many keys each example, or each query of each example, may see.
+Lengths = Int[Tensor, "*batch"]
+QueryLengths = Int[Tensor, "*batch query"]
+
+__all__ = ["Keys", "Lengths", "Mask", "Output", "Queries", "QueryLengths", "Scores", "Values", "Weights"]
