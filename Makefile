@@ -1,0 +1,63 @@
+# Two commands do everything on a fresh machine that has Python 3.11 or newer:
+#   make book    set up .venv, run every cell, build the site
+#   make test    the same set-up, then every check
+# A second call installs nothing. The plain pip equivalents are in the README.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+SITE := book/_build/html
+
+.PHONY: help book test lint types unit site notebooks audit bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make book       set up, run every cell, build the site"
+	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
+	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
+	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
+	@echo "make bench      time our attention against torch's"
+	@echo "make clean      remove what the build made"
+
+$(INSTALLED): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("attention_book needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[book,test]"
+	@touch $@
+
+book: $(INSTALLED)
+	@$(BIN)/jupyter-book build book/
+	@echo "Open $(CURDIR)/$(SITE)/index.html"
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python scripts/sync_addresses.py --check
+	$(BIN)/python scripts/export_notebooks.py --check
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+# The laws, the doctests of the package and of the chapters, the architecture, the extensions.
+unit: $(INSTALLED)
+	$(BIN)/pytest --ignore=tests/site
+
+# What a reader gets: links, languages, search, accessibility, in a browser where there is one.
+site: book
+	$(BIN)/pytest tests/site
+
+test: lint types unit site
+
+notebooks: $(INSTALLED)
+	$(BIN)/python scripts/export_notebooks.py
+
+audit: book
+	cd audit && npm install --no-audit --no-fund --silent
+	$(BIN)/python audit/run.py
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/attention.py
+
+clean:
+	rm -rf book/_build

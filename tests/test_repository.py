@@ -1,0 +1,110 @@
+"""The repository keeps its promises: one place for each setting, links that lead somewhere."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def tracked_files():
+    listing = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listing.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / line for line in listing.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("name", ["_config.yml", "_toc.yml"])
+def test_the_top_level_settings_are_the_books(name):
+    top, real = ROOT / name, ROOT / "book" / name
+    if top.is_symlink():
+        assert top.resolve() == real
+    else:  # a checkout without symbolic links holds the target's path as text
+        assert top.read_text(encoding="utf-8").strip() == f"book/{name}"
+
+
+def test_addresses_in_texts_are_those_of_the_settings():
+    assert load_script("sync_addresses").stale_files() == {}
+
+
+def test_a_changed_address_is_found(tmp_path):
+    sync = load_script("sync_addresses")
+    (tmp_path / "book").mkdir()
+    settings = (ROOT / "book/_config.yml").read_text(encoding="utf-8")
+    at = sync.read_addresses()
+    moved = settings.replace(at.repository, "https://github.com/someone/elsewhere")
+    (tmp_path / "book/_config.yml").write_text(moved, encoding="utf-8")
+    for name in sync.FILES:
+        (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    stale = sync.stale_files(tmp_path)
+    assert {path.name for path in stale} == set(sync.FILES)
+    assert all("someone/elsewhere" in text for text in stale.values())
+
+
+def test_addresses_stand_nowhere_else():
+    sync = load_script("sync_addresses")
+    at = sync.read_addresses()
+    allowed = {ROOT / name for name in (*sync.FILES, "book/_config.yml")}
+    for path in tracked_files():
+        if path.resolve() in allowed or path.is_relative_to(ROOT / "notebooks"):
+            continue
+        text = path.read_text(encoding="utf-8", errors="ignore") if path.is_file() else ""
+        assert at.slug not in text, f"{path.relative_to(ROOT)} writes the repository's address"
+        assert at.site not in text, f"{path.relative_to(ROOT)} writes the site's address"
+
+
+def test_every_requirement_is_pinned():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    names = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
+    assert names <= pinned, f"not in constraints.txt: {sorted(names - pinned)}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md", "CONTRIBUTING.md"])
+def test_relative_links_lead_to_files(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    assert links or name == "CONTRIBUTING.md"
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_both_readmes_show_the_same_commands():
+    commands = [
+        [
+            line.split("#")[0].strip()
+            for block in re.findall(
+                r"(?s)```bash\n(.*?)```", (ROOT / name).read_text(encoding="utf-8")
+            )
+            for line in block.splitlines()
+        ]
+        for name in ("README.md", "README.zh.md")
+    ]
+    assert commands[0] == commands[1]
+    assert "make book" in commands[0]
+    assert "make test" in commands[0]
+
+
+def test_continuous_integration_calls_the_readmes_test_command():
+    assert re.search(r"(?m)^make test$", (ROOT / ".ci/run").read_text(encoding="utf-8"))
