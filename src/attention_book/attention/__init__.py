@@ -1,0 +1,89 @@
+"""Attention mechanisms, one module for each idea."""
+
+from attention_book.attention.conventions import (
+    additive_from_mask,
+    ignore_from_mask,
+    mask_from_additive,
+    mask_from_ignore,
+    mask_from_key_padding,
+)
+from attention_book.attention.hard import (
+    HardAttention,
+    RunningMean,
+    Sample,
+    reinforce_surrogate,
+)
+from attention_book.attention.kernel_regression import KernelRegression, LearnableKernelRegression
+from attention_book.attention.kernels import (
+    KERNELS,
+    Kernel,
+    average_pooling,
+    kernel_weights,
+    leave_one_out_error,
+    nadaraya_watson,
+)
+from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
+from attention_book.attention.location import LocationAttention
+from attention_book.attention.masks import (
+    causal_mask,
+    check_mask,
+    leave_one_out_mask,
+    mask_from_lengths,
+    mask_from_query_lengths,
+    window_mask,
+)
+from attention_book.attention.scoring import (
+    AdditiveScore,
+    BilinearScore,
+    ConcatLinearScore,
+    ConcatTanhSumScore,
+    CosineScore,
+    DotScore,
+    GaussianScore,
+    ScaledDotScore,
+    Score,
+)
+from attention_book.attention.soft import Attention, DotProductAttention, dot_product_attention
+from attention_book.attention.softmax import masked_softmax
+
+__all__ = [
+    "KERNELS",
+    "AdditiveScore",
+    "Attention",
+    "BilinearScore",
+    "ConcatLinearScore",
+    "ConcatTanhSumScore",
+    "CosineScore",
+    "DotProductAttention",
+    "DotScore",
+    "GaussianScore",
+    "HardAttention",
+    "Kernel",
+    "KernelRegression",
+    "LearnableKernelRegression",
+    "LocalAttention",
+    "LocationAttention",
+    "PredictiveLocalAttention",
+    "RunningMean",
+    "Sample",
+    "ScaledDotScore",
+    "Score",
+    "additive_from_mask",
+    "average_pooling",
+    "causal_mask",
+    "check_mask",
+    "dot_product_attention",
+    "ignore_from_mask",
+    "kernel_weights",
+    "leave_one_out_error",
+    "leave_one_out_mask",
+    "mask_from_additive",
+    "mask_from_ignore",
+    "mask_from_key_padding",
+    "mask_from_lengths",
+    "mask_from_query_lengths",
+    "masked_softmax",
+    "nadaraya_watson",
+    "reinforce_surrogate",
+    "window_mask",
+]

@@ -1,0 +1,198 @@
+"""Masks: who may look at whom.
+
+In this package a mask is a boolean tensor, True means "may attend", and its
+shape broadcasts to (\\*batch, query, key). Masks combine with ``&``. Masks of
+other conventions are converted once, at the edge, by the functions of
+:mod:`attention_book.attention.conventions`.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from attention_book.attention.checks import reject_where
+from attention_book.shapes import Lengths, QueryLengths
+
+
+def check_mask(
+    mask: Tensor, queries_count: int, keys_count: int, *, batch: Sequence[int] | None = None
+) -> None:
+    """Check that ``mask`` is a mask for ``queries_count`` queries and ``keys_count`` keys.
+
+    Args:
+        mask: The tensor to check.
+        queries_count: Number of queries of each example.
+        keys_count: Number of keys of each example.
+        batch: The leading axes; None accepts any.
+
+    Raises:
+        TypeError: if ``mask`` is not a boolean tensor.
+        ValueError: if its shape does not broadcast to (\\*batch, query, key).
+
+    >>> check_mask(causal_mask(3), 3, 3)
+    >>> check_mask(torch.zeros(3, 3), 3, 3)
+    Traceback (most recent call last):
+        ...
+    TypeError: mask: expected a boolean tensor (True = may attend), got torch.float32; a float is \
+a bias, never a mask: convert it with mask_from_additive
+    """
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(
+            f"mask: expected a boolean tensor (True = may attend), got {got}; "
+            "a float is a bias, never a mask: convert it with mask_from_additive"
+        )
+    leading = mask.shape[:-2] if batch is None else batch
+    expected = (*leading, queries_count, keys_count)
+    sizes = zip(reversed(mask.shape), reversed(expected), strict=False)
+    broadcasts = 2 <= mask.ndim <= len(expected) and all(have in (1, want) for have, want in sizes)
+    if not broadcasts:
+        wanted = ("*batch", queries_count, keys_count) if batch is None else expected
+        raise ValueError(
+            f"mask: expected a shape that broadcasts to (*batch, query, key) = {wanted}, "
+            f"got {tuple(mask.shape)}; lengths and key paddings are converted with "
+            "mask_from_lengths and mask_from_key_padding"
+        )
+
+
+def mask_from_lengths(lengths: Lengths, num_keys: int) -> Bool[Tensor, "*batch 1 key"]:
+    """Let all queries of an example see its first ``length`` keys.
+
+    Args:
+        lengths: How many keys are real, one number per example: the shape (\\*batch).
+        num_keys: Number of keys of every example, padding included.
+
+    Raises:
+        TypeError: if the lengths are not integers.
+        ValueError: if a length is negative or greater than ``num_keys``.
+
+    >>> mask_from_lengths(torch.tensor([1, 3]), 3)
+    tensor([[[ True, False, False]],
+    <BLANKLINE>
+            [[ True,  True,  True]]])
+    """
+    _check_lengths(lengths, num_keys)
+    return torch.arange(num_keys, device=lengths.device) < lengths[..., None, None]
+
+
+def mask_from_query_lengths(
+    lengths: QueryLengths, num_keys: int
+) -> Bool[Tensor, "*batch query key"]:
+    """Let each query see its own number of first keys.
+
+    Args:
+        lengths: One number per query: the shape (\\*batch, query).
+        num_keys: Number of keys of every example, padding included.
+
+    Raises:
+        TypeError: if the lengths are not integers.
+        ValueError: if a length is negative or greater than ``num_keys``.
+
+    >>> mask_from_query_lengths(torch.tensor([[1, 3]]), 3)
+    tensor([[[ True, False, False],
+             [ True,  True,  True]]])
+    """
+    _check_lengths(lengths, num_keys)
+    return torch.arange(num_keys, device=lengths.device) < lengths[..., None]
+
+
+def causal_mask(
+    num_queries: int,
+    num_keys: int | None = None,
+    *,
+    offset: int = 0,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "query key"]:
+    """Let query i see the keys up to its own position: :math:`j \\le i + \\text{offset}`.
+
+    Args:
+        num_queries: Number of queries.
+        num_keys: Number of keys; as many as queries when None.
+        offset: Position of the first query among the keys: 3 when three earlier
+            keys are kept from previous steps.
+        device: Where to create the mask.
+
+    Raises:
+        ValueError: if a count is negative.
+
+    >>> causal_mask(3)
+    tensor([[ True, False, False],
+            [ True,  True, False],
+            [ True,  True,  True]])
+    """
+    return _distance(num_queries, num_keys, device) <= offset
+
+
+def window_mask(
+    num_queries: int,
+    num_keys: int | None = None,
+    *,
+    radius: int,
+    causal: bool = False,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "query key"]:
+    """Let query i see the keys near its own position: :math:`|i - j| \\le \\text{radius}`.
+
+    Args:
+        num_queries: Number of queries.
+        num_keys: Number of keys; as many as queries when None.
+        radius: The furthest distance that can be seen.
+        causal: Also hide the keys that come after the query.
+        device: Where to create the mask.
+
+    Raises:
+        ValueError: if a count or the radius is negative.
+
+    >>> window_mask(4, radius=1).int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 1, 0],
+            [0, 1, 1, 1],
+            [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    if radius < 0:
+        raise ValueError(f"radius: expected 0 or more, got {radius}")
+    distance = _distance(num_queries, num_keys, device)
+    near = distance.abs() <= radius
+    return near & (distance <= 0) if causal else near
+
+
+def leave_one_out_mask(
+    num_keys: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "key key"]:
+    """Let every position see all positions but itself.
+
+    Raises:
+        ValueError: if the count is negative.
+
+    >>> leave_one_out_mask(3)
+    tensor([[False,  True,  True],
+            [ True, False,  True],
+            [ True,  True, False]])
+    """
+    return _distance(num_keys, None, device) != 0
+
+
+def _check_lengths(lengths: Tensor, num_keys: int) -> None:
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise TypeError(f"lengths: expected integers, got {lengths.dtype}")
+    reject_where(
+        (lengths < 0) | (lengths > num_keys),
+        lengths,
+        "lengths",
+        f"numbers from 0 to num_keys={num_keys}",
+    )
+
+
+def _distance(num_queries: int, num_keys: int | None, device: torch.device | str | None) -> Tensor:
+    """Return how far key j lies after query i: j - i."""
+    num_keys = num_queries if num_keys is None else num_keys
+    if num_queries < 0 or num_keys < 0:
+        raise ValueError(
+            "num_queries and num_keys: expected 0 or more, "
+            f"got num_queries={num_queries}, num_keys={num_keys}"
+        )
+    key = torch.arange(num_keys, device=device)
+    query = torch.arange(num_queries, device=device)
+    return key - query[:, None]

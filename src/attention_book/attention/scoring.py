@@ -1,0 +1,236 @@
+"""Scoring functions: how well does a key answer a query?
+
+Every score is a module that takes queries (\\*batch, query, d_q) and keys
+(\\*batch, key, d_k) and returns scores (\\*batch, query, key): :class:`Score`.
+"""
+
+import math
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attention_book.attention.checks import (
+    check_features,
+    check_positive,
+    check_queries_keys,
+    check_same_features,
+)
+from attention_book.shapes import Keys, Queries, Scores
+
+
+@runtime_checkable
+class Score(Protocol):
+    """Anything that scores every key for every query."""
+
+    def __call__(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores (\\*batch, query, key)."""
+        ...
+
+
+class DotScore(nn.Module):
+    """Score by the dot product: :math:`a(q, k) = q^\\top k` (Luong et al. 2015, "dot").
+
+    >>> DotScore()(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+    tensor([[11.,  2.]])
+    """
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return :math:`Q K^\\top`."""
+        check_queries_keys(queries, keys)
+        check_same_features(queries, keys)
+        return queries @ keys.mT
+
+
+class ScaledDotScore(nn.Module):
+    """Score by the scaled dot product: :math:`a(q, k) = q^\\top k / \\sqrt{d_k}`.
+
+    Vaswani et al. (2017), equation 1. The scale keeps the variance of the scores
+    at 1 when the features of queries and keys are independent with variance 1.
+
+    >>> ScaledDotScore()(torch.ones(1, 4), torch.ones(2, 4))
+    tensor([[2., 2.]])
+    """
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return :math:`Q K^\\top / \\sqrt{d_k}`."""
+        check_queries_keys(queries, keys)
+        check_same_features(queries, keys)
+        # Scaled before the product: half precision could overflow in between.
+        return (queries / math.sqrt(keys.shape[-1])) @ keys.mT
+
+
+class BilinearScore(nn.Module):
+    """Score through a learnt matrix: :math:`a(q, k) = q^\\top W k` (Luong et al. 2015, "general").
+
+    Args:
+        d_q: Feature size of the queries.
+        d_k: Feature size of the keys.
+    """
+
+    def __init__(self, *, d_q: int, d_k: int) -> None:
+        """Draw W as Glorot and Bengio (2010) do."""
+        super().__init__()
+        self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(d_q, d_k)))
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return :math:`Q W K^\\top`."""
+        check_queries_keys(queries, keys)
+        check_features("queries", queries, self.W.shape[0])
+        check_features("keys", keys, self.W.shape[1])
+        return queries @ self.W @ keys.mT
+
+
+class AdditiveScore(nn.Module):
+    """Score with a small network: :math:`a(q, k) = w_v^\\top \\tanh(W_q q + W_k k)`.
+
+    Bahdanau et al. (2015), appendix A.1.2. Query and key may differ in size.
+
+    Args:
+        d_q: Feature size of the queries.
+        d_k: Feature size of the keys.
+        d_hidden: Width of the hidden layer.
+    """
+
+    def __init__(self, *, d_q: int, d_k: int, d_hidden: int) -> None:
+        """Create the three linear maps, none with a bias."""
+        super().__init__()
+        self.W_q = nn.Linear(d_q, d_hidden, bias=False)
+        self.W_k = nn.Linear(d_k, d_hidden, bias=False)
+        self.w_v = nn.Linear(d_hidden, 1, bias=False)
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores of all pairs; the hidden layer has the axes (query, key, d_hidden)."""
+        check_queries_keys(queries, keys)
+        check_features("queries", queries, self.W_q.in_features)
+        check_features("keys", keys, self.W_k.in_features)
+        hidden = torch.tanh(self.W_q(queries)[..., :, None, :] + self.W_k(keys)[..., None, :, :])
+        scores: Tensor = self.w_v(hidden)
+        return scores.squeeze(-1)
+
+
+class ConcatLinearScore(nn.Module):
+    """Score the pair with one linear map: :math:`a(q, k) = w^\\top [q; k] + b`.
+
+    Without a nonlinearity the query adds the same number to the scores of all
+    keys, and softmax takes no notice of it: the weights do not depend on the query.
+
+    Args:
+        d_q: Feature size of the queries.
+        d_k: Feature size of the keys.
+    """
+
+    def __init__(self, *, d_q: int, d_k: int) -> None:
+        """Create the linear map."""
+        super().__init__()
+        self.d_q, self.d_k = d_q, d_k
+        self.w = nn.Linear(d_q + d_k, 1)
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores of all pairs."""
+        check_features("queries", queries, self.d_q)
+        check_features("keys", keys, self.d_k)
+        scores: Tensor = self.w(_pairs(queries, keys))
+        return scores.squeeze(-1)
+
+
+class ConcatTanhSumScore(nn.Module):
+    """Score the pair with one layer, summed: :math:`a(q, k) = \\sum_h \\tanh(W [q; k] + b)_h`.
+
+    Args:
+        d_q: Feature size of the queries.
+        d_k: Feature size of the keys.
+        d_hidden: Width of the layer.
+    """
+
+    def __init__(self, *, d_q: int, d_k: int, d_hidden: int) -> None:
+        """Create the layer."""
+        super().__init__()
+        self.d_q, self.d_k = d_q, d_k
+        self.W = nn.Linear(d_q + d_k, d_hidden)
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores of all pairs."""
+        check_features("queries", queries, self.d_q)
+        check_features("keys", keys, self.d_k)
+        return torch.tanh(self.W(_pairs(queries, keys))).sum(dim=-1)
+
+
+class GaussianScore(nn.Module):
+    """Score by closeness: :math:`a(q, k) = -\\lVert q - k \\rVert^2 / (2 h^2)`.
+
+    After softmax this is Nadaraya-Watson regression with a Gaussian kernel of
+    bandwidth h.
+
+    Args:
+        bandwidth: The width h of the kernel.
+
+    Raises:
+        ValueError: if the bandwidth is not positive.
+
+    >>> GaussianScore(bandwidth=2.0)(torch.zeros(1, 1), torch.tensor([[0.0], [4.0]]))
+    tensor([[-0., -2.]])
+    """
+
+    def __init__(self, *, bandwidth: float = 1.0) -> None:
+        """Keep the bandwidth."""
+        super().__init__()
+        check_positive("bandwidth", bandwidth)
+        self.bandwidth = bandwidth
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores of all pairs.
+
+        The differences are taken before they are squared: the cheaper
+        :math:`q^\\top k - q^\\top q / 2 - k^\\top k / 2` cancels badly far from the origin.
+        """
+        check_queries_keys(queries, keys)
+        check_same_features(queries, keys)
+        steps = (queries[..., :, None, :] - keys[..., None, :, :]) / self.bandwidth
+        return -steps.square().sum(dim=-1) / 2
+
+
+class CosineScore(nn.Module):
+    """Score by direction alone: :math:`a(q, k) = \\cos(q, k) / \\tau`.
+
+    A vector of zeros has no direction; its cosine with every other is taken to be 0.
+
+    Args:
+        temperature: The divisor :math:`\\tau`; small values sharpen the weights.
+
+    Raises:
+        ValueError: if the temperature is not positive.
+
+    >>> CosineScore()(torch.tensor([[3.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 2.0]]))
+    tensor([[1., 0.]])
+    """
+
+    def __init__(self, *, temperature: float = 1.0) -> None:
+        """Keep the temperature."""
+        super().__init__()
+        check_positive("temperature", temperature)
+        self.temperature = temperature
+
+    def forward(self, queries: Queries, keys: Keys) -> Scores:
+        """Return the scores of all pairs."""
+        check_queries_keys(queries, keys)
+        check_same_features(queries, keys)
+        smallest = torch.finfo(queries.dtype).eps  # the default, 1e-12, is 0 in half precision
+        unit_queries = F.normalize(queries, dim=-1, eps=smallest)
+        unit_keys = F.normalize(keys, dim=-1, eps=smallest)
+        return unit_queries @ unit_keys.mT / self.temperature
+
+
+def _pairs(queries: Queries, keys: Keys) -> Float[Tensor, "*batch query key d_q+d_k"]:
+    """Concatenate every query with every key."""
+    check_queries_keys(queries, keys)
+    shape = (*queries.shape[:-1], keys.shape[-2])
+    return torch.cat(
+        (
+            queries[..., :, None, :].expand(*shape, queries.shape[-1]),
+            keys[..., None, :, :].expand(*shape, keys.shape[-1]),
+        ),
+        dim=-1,
+    )

@@ -1,0 +1,144 @@
+"""Soft attention: the output is a weighted average of the values."""
+
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from attention_book.attention.checks import check_queries_keys, check_same_features, check_values
+from attention_book.attention.masks import check_mask
+from attention_book.attention.scoring import Score
+from attention_book.attention.softmax import masked_softmax
+from attention_book.shapes import Keys, Mask, Output, Queries, Scores, Values, Weights
+
+
+class Attention(nn.Module):
+    """Average the values, weighted by any score.
+
+    .. math:: f(q) = \\sum_j \\alpha_j v_j, \\qquad \\alpha = \\operatorname{softmax}_j a(q, k_j)
+
+    Args:
+        score: A scoring function, for example
+            :class:`~attention_book.attention.AdditiveScore`.
+        dropout: Probability of dropping a weight while training.
+
+    >>> from attention_book.attention import DotScore
+    >>> attention = Attention(DotScore())
+    >>> attention(torch.rand(1, 4), torch.ones(2, 4), torch.tensor([[0.0], [1.0]]))
+    tensor([[0.5000]])
+    """
+
+    def __init__(self, score: Score, *, dropout: float = 0.0) -> None:
+        """Keep the score and the dropout."""
+        super().__init__()
+        self.score = score
+        self.dropout = nn.Dropout(dropout)
+
+    def weights(self, queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
+        """Return the attention weights, without dropout."""
+        return masked_softmax(self.score(queries, keys), mask)
+
+    def forward(
+        self, queries: Queries, keys: Keys, values: Values, mask: Mask | None = None
+    ) -> Output:
+        """Return one weighted average of the values for each query.
+
+        Raises:
+            TypeError: if ``mask`` is not boolean.
+            ValueError: if the shapes do not fit, or a visible score is NaN.
+        """
+        check_values(keys, values)
+        weights: Weights = self.dropout(self.weights(queries, keys, mask))
+        return weights @ values
+
+
+def dot_product_attention(
+    queries: Queries,
+    keys: Keys,
+    values: Values,
+    mask: Mask | None = None,
+    *,
+    scale: float | None = None,
+    dropout: float = 0.0,
+) -> Output:
+    """Compute scaled dot-product attention in one fused step, weights never stored.
+
+    .. math:: \\operatorname{softmax}\\Bigl(\\frac{Q K^\\top}{\\sqrt{d_k}}\\Bigr) V
+
+    Vaswani et al. (2017), equation 1. A query that may see nothing gets exactly 0.
+
+    Args:
+        queries: What is asked, (\\*batch, query, d_k).
+        keys: What is compared with the queries, (\\*batch, key, d_k).
+        values: What is averaged, (\\*batch, key, d_v).
+        mask: True where the query may see the key; None hides nothing.
+        scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+        dropout: Probability of dropping a weight; pass 0 outside training.
+
+    Raises:
+        TypeError: if ``mask`` is not boolean.
+        ValueError: if the shapes do not fit, or a visible score is NaN.
+
+    >>> values = torch.tensor([[0.0], [1.0]])
+    >>> dot_product_attention(torch.rand(1, 4), torch.ones(2, 4), values)
+    tensor([[0.5000]])
+    """
+    check_queries_keys(queries, keys)
+    check_same_features(queries, keys)
+    check_values(keys, values)
+    if mask is not None:
+        check_mask(mask, queries.shape[-2], keys.shape[-2], batch=queries.shape[:-2])
+    output = F.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
+    )
+    # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
+    # of a query that may see nothing. The explicit way names the one and mends the other.
+    if not torch.compiler.is_compiling() and output.detach().sum().isnan():
+        weights = masked_softmax(_scaled_scores(queries, keys, scale), mask)
+        output = F.dropout(weights, dropout) @ values
+    return output
+
+
+class DotProductAttention(nn.Module):
+    """Scaled dot-product attention: fused when only the output is asked for.
+
+    The law ``module(q, k, v, mask) == module.weights(q, k, mask) @ v`` holds (up to
+    rounding) whenever dropout is off.
+
+    Args:
+        dropout: Probability of dropping a weight while training.
+        scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+
+    >>> attention = DotProductAttention()
+    >>> queries, keys, values = torch.rand(1, 4), torch.rand(3, 4), torch.rand(3, 2)
+    >>> output = attention(queries, keys, values)
+    >>> torch.allclose(output, attention.weights(queries, keys) @ values)
+    True
+    """
+
+    def __init__(self, *, dropout: float = 0.0, scale: float | None = None) -> None:
+        """Keep the dropout and the scale."""
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.scale = scale
+
+    def weights(self, queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
+        """Return the attention weights, without dropout."""
+        check_queries_keys(queries, keys)
+        check_same_features(queries, keys)
+        return masked_softmax(_scaled_scores(queries, keys, self.scale), mask)
+
+    def forward(
+        self, queries: Queries, keys: Keys, values: Values, mask: Mask | None = None
+    ) -> Output:
+        """Return one weighted average of the values for each query."""
+        dropout = self.dropout.p if self.training else 0.0
+        return dot_product_attention(queries, keys, values, mask, scale=self.scale, dropout=dropout)
+
+
+def _scaled_scores(queries: Queries, keys: Keys, scale: float | None) -> Scores:
+    if scale is None:
+        scale = 1 / math.sqrt(keys.shape[-1])
+    # The queries are scaled before the product: half precision could overflow in between.
+    return (queries * scale) @ keys.mT

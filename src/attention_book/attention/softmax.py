@@ -1,0 +1,60 @@
+"""Softmax that respects a mask, even where nothing may be seen."""
+
+import math
+
+import torch
+
+from attention_book.attention.checks import reject_where
+from attention_book.attention.masks import check_mask
+from attention_book.shapes import Mask, Scores, Weights
+
+
+def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
+    """Turn scores into weights, with weight exactly 0 for every hidden key.
+
+    .. math:: \\alpha_{ij} = \\frac{m_{ij} \\exp(a_{ij})}{\\sum_l m_{il} \\exp(a_{il})}
+
+    A score of ``-inf`` hides its key just as the mask does. A query that may see
+    nothing gets weight 0 everywhere, and gradients stay finite: the usual fill
+    with ``-inf`` alone would give NaN there, and a fill with -1e9 would attend to
+    padding.
+
+    Args:
+        scores: One number for each query and key.
+        mask: True where the query may see the key; None hides nothing.
+
+    Returns:
+        Weights of the shape of ``scores``; each row sums to 1, or to 0 where the
+        query may see nothing. ``scores`` itself is left as it was.
+
+    Raises:
+        TypeError: if ``scores`` is not floating point or ``mask`` not boolean.
+        ValueError: if there are no keys, if ``mask`` does not broadcast, or if a
+            score that can be seen is NaN or ``+inf``.
+
+    >>> scores = torch.zeros(2, 3)
+    >>> masked_softmax(scores, torch.tensor([[True, True, False], [False, False, False]]))
+    tensor([[0.5000, 0.5000, 0.0000],
+            [0.0000, 0.0000, 0.0000]])
+    """
+    _check_scores(scores)
+    hidden = scores == -math.inf
+    if mask is not None:
+        check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2])
+        hidden = hidden | ~mask
+    sees_nothing = hidden.all(dim=-1, keepdim=True)
+    # A row of -inf alone would be 0/0: such a row goes through softmax as zeros.
+    visible = scores.masked_fill(hidden, -math.inf).masked_fill(sees_nothing, 0.0)
+    if not torch.compiler.is_compiling():  # a compiled graph can't branch on data
+        reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
+    return visible.softmax(dim=-1).masked_fill(sees_nothing, 0.0)
+
+
+def _check_scores(scores: Scores) -> None:
+    if not scores.is_floating_point():
+        raise TypeError(f"scores: expected floating point numbers, got {scores.dtype}")
+    if scores.ndim < 2 or scores.shape[-1] == 0:
+        raise ValueError(
+            "scores: expected the axes (*batch, query, key) with at least one key, "
+            f"got the shape {tuple(scores.shape)}"
+        )
