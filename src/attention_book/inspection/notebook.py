@@ -1,0 +1,124 @@
+"""What a chapter needs of Jupyter: one line of set-up, numbers for the prose, source to read."""
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+from IPython.display import display
+
+from attention_book.inspection.labels import Language, set_language
+from attention_book.inspection.style import SAVE_METADATA, use_style
+
+#: Set to 1 by the book's build for its kernels.
+BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
+#: Before a mime type it tells myst-nb that the value is glued and not shown.
+GLUE_PREFIX = "application/papermill.record/"
+
+
+def in_book_build() -> bool:
+    """Whether this cell runs for the site and not in a reader's notebook."""
+    return os.environ.get(BUILD_VARIABLE) == "1"
+
+
+def setup(language: Language | None = None) -> None:
+    """Prepare a chapter: the book's style, sharp figures, labels in one language or both.
+
+    Args:
+        language: "zh" or "en" for labels in that language alone; None, as in
+            the book, for labels in both.
+
+    Raises:
+        ValueError: if ``language`` is anything else.
+
+    >>> setup()
+    """
+    set_language(language)
+    use_style(transparent=in_book_build())
+    shell = get_ipython()
+    if shell is not None and hasattr(shell, "kernel"):
+        _draw_as_svg(shell)
+
+
+def _draw_as_svg(shell: Any) -> None:
+    from matplotlib_inline.config import InlineBackend
+
+    backend = InlineBackend.instance(parent=shell)
+    # The settings outlive the backend's own start, which may come after this call.
+    backend.shell = shell
+    backend.figure_formats = {"svg"}
+    backend.print_figure_kwargs = {"bbox_inches": "tight", "metadata": SAVE_METADATA}
+
+
+def glue(name: str, value: Any) -> None:
+    """Give a number or a word of this run to the prose, under a name.
+
+    In the book it is stored without being shown, and ``{glue:text}`` inserts it.
+    In a reader's notebook, where no prose can fetch it, it is printed.
+
+    Args:
+        name: letters, digits and underscores; unique in the book.
+        value: a number, a string, or a tensor with one element.
+
+    Raises:
+        ValueError: if the name is no identifier, or a tensor has more elements.
+        TypeError: if the value is of another type.
+
+    >>> glue("mse_average", 0.25)
+    mse_average = 0.25
+    """
+    if not name.isidentifier():
+        raise ValueError(f"name must be letters, digits and underscores, got {name!r}")
+    plain = _plain(value)
+    if in_book_build():
+        record: dict[str, Any] = {"scrapbook": {"name": name, "mime_prefix": GLUE_PREFIX}}
+        display({GLUE_PREFIX + "text/plain": repr(plain)}, raw=True, metadata=record)
+    else:
+        print(f"{name} = {plain:.6g}" if isinstance(plain, float) else f"{name} = {plain}")
+
+
+def _plain(value: Any) -> str | int | float:
+    if hasattr(value, "numel") and value.numel() != 1:
+        raise ValueError(f"value must be a single number, got shape {tuple(value.shape)}")
+    plain = value.item() if hasattr(value, "item") else value
+    if not isinstance(plain, str | int | float):
+        raise TypeError(f"value must be a number or a string, got {type(value).__name__}")
+    return plain
+
+
+@dataclass(frozen=True)
+class Source:
+    """Python source that a notebook shows with colours and a terminal as text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """The bare source."""
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        return f"~~~python\n{self.text}\n~~~"
+
+
+def show_source(thing: Callable[..., Any] | type) -> Source:
+    """Show the real source of a function, class or module, as it is installed.
+
+    Args:
+        thing: what to look at.
+
+    Returns:
+        The source; as the last line of a cell it is displayed.
+
+    Raises:
+        TypeError: if ``thing`` has no Python source.
+
+    >>> show_source(in_book_build)
+    def in_book_build() -> bool:
+        ...
+    """
+    return Source(inspect.getsource(thing).rstrip())
+
+
+__all__ = ["Source", "glue", "in_book_build", "setup", "show_source"]
