@@ -1,5 +1,6 @@
 """What every attention asks of its inputs: one clear error instead of a late, cryptic one."""
 
+import torch
 from torch import Tensor
 
 
@@ -59,6 +60,20 @@ def check_values(keys: Tensor, values: Tensor) -> None:
         raise ValueError(
             f"values: expected one value for each key, the shape {(*keys.shape[:-1], 'd_v')}, "
             f"got the shape {tuple(values.shape)}"
+        )
+
+
+def check_boolean(name: str, mask: Tensor, true_means: str) -> None:
+    """Check that a mask is boolean.
+
+    Raises:
+        TypeError: if ``mask`` is anything but a boolean tensor.
+    """
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(
+            f"{name}: expected a boolean tensor (True = {true_means}), got {got}; "
+            "a float is a bias, never a mask: convert it with mask_from_additive"
         )
 
 

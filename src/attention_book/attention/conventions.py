@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from attention_book.attention.checks import reject_where
-from attention_book.attention.masks import check_mask
+from attention_book.attention.checks import check_boolean, reject_where
 from attention_book.shapes import Mask
 
 
@@ -28,11 +27,7 @@ def mask_from_key_padding(
     >>> mask_from_key_padding(torch.tensor([[False, False, True]]))
     tensor([[[ True,  True, False]]])
     """
-    if key_padding_mask.dtype != torch.bool:
-        raise TypeError(
-            "key_padding_mask: expected a boolean tensor (True = padding), "
-            f"got {key_padding_mask.dtype}"
-        )
+    check_boolean("key_padding_mask", key_padding_mask, "padding")
     return ~key_padding_mask[..., None, :]
 
 
@@ -71,13 +66,16 @@ def mask_from_additive(
 
     Raises:
         TypeError: if ``bias`` is not floating point.
-        ValueError: if there is a number between the two: that tensor is a bias, not a mask.
+        ValueError: if there is a number between the two, for then the tensor is a bias,
+            not a mask; or if ``blocked`` is not negative.
 
     >>> mask_from_additive(torch.tensor([[0.0, float("-inf")]]))
     tensor([[ True, False]])
     """
     if not bias.is_floating_point():
         raise TypeError(f"bias: expected floating point numbers, got {bias.dtype}")
+    if not blocked < 0:
+        raise ValueError(f"blocked: expected a negative number, got {blocked}")
     allowed = bias == 0
     reject_where(
         ~allowed & ~(bias <= blocked),
@@ -98,7 +96,7 @@ def ignore_from_mask(mask: Mask) -> Mask:
     tensor([[False,  True],
             [False, False]])
     """
-    check_mask(mask, mask.shape[-2], mask.shape[-1])
+    check_boolean("mask", mask, "may attend")
     return ~mask
 
 
@@ -117,5 +115,5 @@ def additive_from_mask(
     tensor([[0., -inf],
             [0., 0.]])
     """
-    check_mask(mask, mask.shape[-2], mask.shape[-1])
+    check_boolean("mask", mask, "may attend")
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, -math.inf)

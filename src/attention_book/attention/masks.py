@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from attention_book.attention.checks import reject_where
+from attention_book.attention.checks import check_boolean, reject_where
 from attention_book.shapes import Lengths, QueryLengths
 
 
@@ -38,12 +38,7 @@ def check_mask(
     TypeError: mask: expected a boolean tensor (True = may attend), got torch.float32; a float is \
 a bias, never a mask: convert it with mask_from_additive
     """
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(
-            f"mask: expected a boolean tensor (True = may attend), got {got}; "
-            "a float is a bias, never a mask: convert it with mask_from_additive"
-        )
+    check_boolean("mask", mask, "may attend")
     leading = mask.shape[:-2] if batch is None else batch
     expected = (*leading, queries_count, keys_count)
     sizes = zip(reversed(mask.shape), reversed(expected), strict=False)

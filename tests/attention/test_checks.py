@@ -1,0 +1,69 @@
+"""Every check lets good tensors through and names what is wrong with bad ones."""
+
+import math
+
+import pytest
+import torch
+
+from attention_book.attention import checks
+
+
+def test_good_tensors_pass():
+    queries, keys, values = torch.rand(2, 3, 7), torch.rand(2, 5, 7), torch.rand(2, 5, 11)
+    checks.check_queries_keys(queries, keys)
+    checks.check_same_features(queries, keys)
+    checks.check_features("queries", queries, 7)
+    checks.check_values(keys, values)
+    checks.check_boolean("mask", torch.ones(3, 5, dtype=torch.bool), "may attend")
+    checks.check_positive("bandwidth", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "message"),
+    [
+        ((7,), (5, 7), r"expected the axes .* \(7,\) and \(5, 7\)"),
+        ((3, 7), (7,), r"expected the axes .* \(3, 7\) and \(7,\)"),
+        ((2, 3, 7), (3, 5, 7), r"same leading .* \(2, 3, 7\) and \(3, 5, 7\)"),
+        ((3, 7), (1, 5, 7), r"same leading .* \(3, 7\) and \(1, 5, 7\)"),
+        ((2, 3, 7), (2, 0, 7), r"keys: expected at least one key, got the shape \(2, 0, 7\)"),
+    ],
+)
+def test_queries_and_keys_that_do_not_fit(queries, keys, message):
+    with pytest.raises(ValueError, match=message):
+        checks.check_queries_keys(torch.rand(queries), torch.rand(keys))
+
+
+def test_unequal_features_name_both_shapes():
+    with pytest.raises(ValueError, match=r"d_q = d_k, got the shapes \(3, 7\) and \(5, 6\)"):
+        checks.check_same_features(torch.rand(3, 7), torch.rand(5, 6))
+
+
+def test_a_layer_names_the_size_it_was_built_for():
+    with pytest.raises(ValueError, match=r"keys: expected the feature size 7, got .*\(5, 6\)"):
+        checks.check_features("keys", torch.rand(5, 6), 7)
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 11), (1, 5, 11)])
+def test_each_key_needs_one_value(shape):
+    with pytest.raises(ValueError, match=r"values: expected one value for each key"):
+        checks.check_values(torch.rand(5, 7), torch.rand(shape))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("mask", [torch.ones(2, 2), torch.ones(2, 2).int(), [[True]], None])
+def test_only_booleans_are_masks(mask):
+    with pytest.raises(TypeError, match=r"mask: expected a boolean .* a float is a bias"):
+        checks.check_boolean("mask", mask, "may attend")
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan])
+def test_widths_are_positive(value):
+    with pytest.raises(ValueError, match="bandwidth: expected a positive number, got"):
+        checks.check_positive("bandwidth", value)
+
+
+def test_the_first_bad_element_is_named():
+    tensor = torch.tensor([[1.0, 2.0], [-3.0, -4.0]])
+    with pytest.raises(ValueError, match=r"x: expected 0 or more, got x\[1, 0\] = -3\.0"):
+        checks.reject_where(tensor < 0, tensor, "x", "0 or more")
+    checks.reject_where(tensor > 9, tensor, "x", "9 or less")

@@ -1,0 +1,144 @@
+"""Masks from positions and lengths say exactly what their definitions say."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.attention import (
+    causal_mask,
+    check_mask,
+    leave_one_out_mask,
+    mask_from_lengths,
+    mask_from_query_lengths,
+    window_mask,
+)
+
+counts = st.integers(0, 9)
+
+
+def table(num_queries, num_keys, may_see):
+    """Build a mask cell by cell from a plain Python rule."""
+    rows = [[may_see(i, j) for j in range(num_keys)] for i in range(num_queries)]
+    return torch.tensor(rows, dtype=torch.bool).reshape(num_queries, num_keys)
+
+
+@given(num_queries=counts, num_keys=counts, offset=st.integers(-4, 9))
+def test_causal_mask(num_queries, num_keys, offset):
+    expected = table(num_queries, num_keys, lambda i, j: j <= i + offset)
+    assert torch.equal(causal_mask(num_queries, num_keys, offset=offset), expected)
+
+
+@given(num_queries=counts, num_keys=counts, radius=counts, causal=st.booleans())
+def test_window_mask(num_queries, num_keys, radius, causal):
+    expected = table(
+        num_queries, num_keys, lambda i, j: abs(i - j) <= radius and (j <= i or not causal)
+    )
+    assert torch.equal(window_mask(num_queries, num_keys, radius=radius, causal=causal), expected)
+
+
+@given(num_keys=counts)
+def test_leave_one_out_mask(num_keys):
+    assert torch.equal(leave_one_out_mask(num_keys), table(num_keys, num_keys, lambda i, j: i != j))
+
+
+@given(data=st.data(), num_keys=st.integers(1, 9))
+def test_mask_from_lengths(data, num_keys):
+    lengths = data.draw(st.lists(st.integers(0, num_keys), min_size=1, max_size=5))
+    mask = mask_from_lengths(torch.tensor(lengths), num_keys)
+    assert mask.shape == (len(lengths), 1, num_keys)
+    assert torch.equal(mask[:, 0], table(len(lengths), num_keys, lambda b, j: j < lengths[b]))
+
+
+@given(data=st.data(), num_keys=st.integers(1, 9))
+def test_mask_from_query_lengths(data, num_keys):
+    row = st.lists(st.integers(0, num_keys), min_size=3, max_size=3)
+    lengths = data.draw(st.lists(row, min_size=1, max_size=4))
+    mask = mask_from_query_lengths(torch.tensor(lengths), num_keys)
+    assert mask.shape == (len(lengths), 3, num_keys)
+    for b, of_queries in enumerate(lengths):
+        assert torch.equal(mask[b], table(3, num_keys, lambda i, j, n=of_queries: j < n[i]))
+
+
+def test_lengths_may_have_any_number_of_batch_axes():
+    lengths = torch.tensor([[1, 2, 3], [4, 5, 0]])
+    assert mask_from_lengths(lengths, 5).shape == (2, 3, 1, 5)
+    assert mask_from_lengths(torch.tensor(2), 5).shape == (1, 5)
+    assert torch.equal(mask_from_lengths(lengths, 5).sum((-2, -1)), lengths)
+
+
+def test_counts_default_to_the_number_of_queries():
+    assert torch.equal(causal_mask(5), causal_mask(5, 5))
+    assert torch.equal(window_mask(5, radius=2), window_mask(5, 5, radius=2))
+
+
+def test_the_offset_continues_a_causal_mask():
+    assert torch.equal(causal_mask(2, 7, offset=5), causal_mask(7)[5:])
+
+
+def test_masks_are_created_on_the_device_asked_for():
+    made = [
+        causal_mask(3, device="meta"),
+        window_mask(3, radius=1, device="meta"),
+        leave_one_out_mask(3, device="meta"),
+    ]
+    assert {mask.device.type for mask in made} == {"meta"}
+
+
+@pytest.mark.parametrize("convert", [mask_from_lengths, mask_from_query_lengths])
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([[2, -1], [9, 1]], r"lengths: .* from 0 to num_keys=5, got lengths\[0, 1\] = -1"),
+        ([[2, 5], [6, 9]], r"lengths: .* from 0 to num_keys=5, got lengths\[1, 0\] = 6"),
+    ],
+)
+def test_impossible_lengths_name_the_first(convert, lengths, message):
+    with pytest.raises(ValueError, match=message):
+        convert(torch.tensor(lengths), 5)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("convert", [mask_from_lengths, mask_from_query_lengths])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.complex64])
+def test_lengths_are_integers(convert, dtype):
+    with pytest.raises(TypeError, match=f"lengths: expected integers, got {dtype}"):
+        convert(torch.ones(2, 3, dtype=dtype), 5)
+
+
+@pytest.mark.parametrize("make", [causal_mask, leave_one_out_mask])
+def test_negative_counts_are_refused(make):
+    with pytest.raises(ValueError, match="num_queries=-1"):
+        make(-1)
+
+
+def test_negative_radius_is_refused():
+    with pytest.raises(ValueError, match="radius: expected 0 or more, got -2"):
+        window_mask(4, radius=-2)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (1, 5), (3, 1), (1, 1), (2, 3, 5), (1, 1, 5), (2, 1, 1), (13, 1, 3, 5)]
+)
+def test_masks_that_broadcast_are_accepted(shape):
+    check_mask(torch.ones(shape, dtype=torch.bool), 3, 5)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (3, 4), (2, 3, 4), (2, 2, 5)])
+def test_masks_that_do_not_broadcast_are_refused(shape):
+    with pytest.raises(ValueError, match=r"mask: expected .* got \(\d"):
+        check_mask(torch.ones(shape, dtype=torch.bool), 3, 5)
+
+
+@pytest.mark.parametrize("shape", [(13, 3, 5), (13, 1, 5), (2, 2, 3, 5)])
+def test_the_batch_of_a_mask_is_checked_where_it_is_known(shape):
+    mask = torch.ones(shape, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"\(2, 3, 5\), got"):
+        check_mask(mask, 3, 5, batch=(2,))
+    check_mask(torch.ones(1, 3, 1, dtype=torch.bool), 3, 5, batch=(2,))
+    check_mask(torch.ones(3, 5, dtype=torch.bool), 3, 5, batch=(13, 2))
+
+
+def test_a_float_is_never_a_mask():
+    with pytest.raises(TypeError, match="float32; a float is a bias, never a mask"):
+        check_mask(torch.ones(3, 5), 3, 5)
