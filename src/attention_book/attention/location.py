@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_features, check_queries_keys
+from attention_book.attention.checks import check_features
 from attention_book.attention.softmax import masked_softmax
 from attention_book.shapes import Mask, Values
 
@@ -51,11 +51,15 @@ class LocationAttention(nn.Module):
         """Return the weight of each place.
 
         Raises:
-            ValueError: if the shapes of ``queries`` and ``state`` do not fit.
+            ValueError: if there is not one state of size d_k for each query of size d_q.
         """
-        check_queries_keys(queries, state)
         check_features("queries", queries, self.d_q)
         check_features("state", state, self.d_k)
+        if queries.shape[:-1] != state.shape[:-1]:
+            raise ValueError(
+                "queries and state: expected one state for each query, "
+                f"got the shapes {tuple(queries.shape)} and {tuple(state.shape)}"
+            )
         return masked_softmax(self.score(torch.cat((queries, state), dim=-1)), mask)
 
     def forward(

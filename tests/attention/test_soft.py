@@ -1,0 +1,251 @@
+"""Soft attention: the laws of the weighted average, fused or not."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attention_book.attention import (
+    AdditiveScore,
+    Attention,
+    BilinearScore,
+    ConcatLinearScore,
+    ConcatTanhSumScore,
+    CosineScore,
+    DotProductAttention,
+    DotScore,
+    GaussianScore,
+    ScaledDotScore,
+    causal_mask,
+    dot_product_attention,
+)
+
+MODULES = {
+    "fused": DotProductAttention,
+    "fused, own scale": lambda: DotProductAttention(scale=0.5),
+    "dot": lambda: Attention(DotScore()),
+    "scaled dot": lambda: Attention(ScaledDotScore()),
+    "bilinear": lambda: Attention(BilinearScore(d_q=7, d_k=7)),
+    "additive": lambda: Attention(AdditiveScore(d_q=7, d_k=7, d_hidden=3)),
+    "concat linear": lambda: Attention(ConcatLinearScore(d_q=7, d_k=7)),
+    "concat tanh sum": lambda: Attention(ConcatTanhSumScore(d_q=7, d_k=7, d_hidden=3)),
+    "gaussian": lambda: Attention(GaussianScore(bandwidth=2.0)),
+    "cosine": lambda: Attention(CosineScore(temperature=0.5)),
+}
+
+
+@pytest.fixture(params=MODULES)
+def attention(request):
+    return MODULES[request.param]().double()
+
+
+def draw(*batch, dtype=torch.float64):
+    sizes = ((3, 7), (5, 7), (5, 11))
+    return tuple(torch.randn(*batch, *size).to(dtype) for size in sizes)
+
+
+def some_mask(*batch):
+    """Show each query about half of the keys, and the second query none."""
+    mask = torch.rand(*batch, 3, 5) < 0.5
+    mask[..., 0] = True
+    mask[..., 1, :] = False
+    return mask
+
+
+def close_enough(dtype):
+    return {"rtol": 0, "atol": 4 * torch.finfo(dtype).eps}
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3), (2, 1, 2, 2)])
+def test_the_output_is_the_weights_times_the_values(attention, batch):
+    queries, keys, values = draw(*batch)
+    for mask in (None, some_mask(), some_mask(*batch), some_mask(*(1 for _ in batch))):
+        weights = attention.weights(queries, keys, mask)
+        output = attention(queries, keys, values, mask)
+        assert weights.shape == (*batch, 3, 5)
+        assert output.shape == (*batch, 3, 11)
+        torch.testing.assert_close(output, weights @ values)
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (1, 2, 2)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_agrees_with_the_fused_kernel_of_torch(dtype, batch, masked):
+    queries, keys, values = draw(*batch, dtype=dtype)
+    mask = some_mask(*batch) if masked else None
+    expected = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+    explicit = Attention(ScaledDotScore())(queries, keys, values, mask)
+    assert torch.equal(DotProductAttention()(queries, keys, values, mask), expected)
+    torch.testing.assert_close(explicit, expected, **close_enough(dtype))
+
+
+def test_agrees_with_double_precision(dtype):
+    tensors, mask = draw(2, dtype=dtype), some_mask(2)
+    exact = dot_product_attention(*(tensor.double() for tensor in tensors), mask)
+    output = dot_product_attention(*tensors, mask)
+    torch.testing.assert_close(output.double(), exact, **close_enough(dtype))
+
+
+def test_gradients_agree_with_the_fused_kernel_of_torch():
+    mask, tensors = some_mask(2), tuple(tensor.requires_grad_() for tensor in draw(2))
+    upstream = torch.randn(2, 3, 11).double()
+    outputs = (
+        F.scaled_dot_product_attention(*tensors, attn_mask=mask),
+        DotProductAttention()(*tensors, mask),
+        Attention(ScaledDotScore())(*tensors, mask),
+    )
+    expected, *ours = (torch.autograd.grad(output, tensors, upstream) for output in outputs)
+    for gradients in ours:
+        torch.testing.assert_close(gradients, expected)
+
+
+def test_what_is_hidden_moves_nothing_and_learns_nothing(attention):
+    queries, keys, values = (tensor.requires_grad_() for tensor in draw(2))
+    hidden = torch.tensor([False, True, False, True, True])
+    mask = some_mask(2) & ~hidden
+    output = attention(queries, keys, values, mask)
+    output.sum().backward()
+    assert torch.all(keys.grad[:, hidden] == 0)
+    assert torch.all(values.grad[:, hidden] == 0)
+    assert torch.any(values.grad[:, ~hidden] != 0)
+    poison = 100 * hidden[:, None]
+    assert torch.equal(attention(queries, keys + poison, values - poison, mask), output)
+
+
+def test_the_future_is_hidden_by_a_causal_mask(attention):
+    queries, keys, values = draw(2)
+    before = attention(queries, keys[:, :3], values[:, :3], causal_mask(3))
+    keys[:, 2] += 1
+    values[:, 2] += 1
+    after = attention(queries, keys[:, :3], values[:, :3], causal_mask(3))
+    assert torch.equal(after[:, :2], before[:, :2])
+    assert not torch.allclose(after[:, 2], before[:, 2])
+
+
+def test_a_query_that_sees_nothing_gets_zero_and_finite_gradients(attention, dtype):
+    attention.to(dtype)
+    tensors = tuple(tensor.requires_grad_() for tensor in draw(2, dtype=dtype))
+    for mask in (some_mask(2), torch.zeros(1, 5, dtype=torch.bool)):
+        output = attention(*tensors, mask)
+        assert torch.all(output[:, 1] == 0)
+        output.sum().backward()
+        for tensor in (*tensors, *attention.parameters()):
+            assert torch.all(tensor.grad.isfinite())
+    assert torch.all(tensors[0].grad[:, 1] == 0)
+
+
+def test_keys_and_values_are_a_set(attention):
+    queries, keys, values = draw(2)
+    mask, order, turn = some_mask(2), torch.randperm(5), torch.randperm(3)
+    output = attention(queries, keys, values, mask)
+    shuffled = attention(queries, keys[:, order], values[:, order], mask[..., order])
+    torch.testing.assert_close(shuffled, output)
+    turned = attention(queries[:, turn], keys, values, mask[:, turn])
+    torch.testing.assert_close(turned, output[:, turn])
+
+
+def test_gradcheck(attention):
+    mask, tensors = some_mask(2), tuple(tensor.requires_grad_() for tensor in draw(2))
+    assert torch.autograd.gradcheck(lambda *qkv: attention(*qkv, mask), tensors)
+
+
+def test_the_inputs_are_left_alone(attention):
+    tensors, mask = draw(2), some_mask(2)
+    kept = tuple(tensor.clone() for tensor in (*tensors, mask))
+    attention(*tensors, mask)
+    attention.weights(*tensors[:2], mask)
+    for tensor, original in zip((*tensors, mask), kept, strict=True):
+        assert torch.equal(tensor, original)
+
+
+def test_half_precision_does_not_overflow():
+    queries = keys = torch.full((2, 512), 12.0, dtype=torch.float16)
+    values = torch.tensor([[1.0], [3.0]], dtype=torch.float16)
+    for attention in (DotProductAttention(), Attention(ScaledDotScore())):
+        assert attention(queries, keys, values).tolist() == [[2.0], [2.0]]
+    assert DotProductAttention().weights(queries, keys).tolist() == [[0.5, 0.5], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.25, 2.0])
+def test_the_scale_multiplies_the_scores(scale):
+    queries, keys, values = draw(2)
+    expected = (scale * queries @ keys.mT).softmax(-1)
+    attention = DotProductAttention(scale=scale)
+    torch.testing.assert_close(attention.weights(queries, keys), expected)
+    torch.testing.assert_close(attention(queries, keys, values), expected @ values)
+
+
+@pytest.mark.parametrize(
+    "make", [DotProductAttention, lambda dropout: Attention(ScaledDotScore(), dropout=dropout)]
+)
+def test_training_toggles_dropout_and_nothing_else(make):
+    tensors = draw(2)
+    plain = make(dropout=0.0)(*tensors)
+    noisy = make(dropout=0.5)
+    assert not torch.allclose(noisy(*tensors), plain)
+    torch.testing.assert_close(noisy.weights(*tensors[:2]).sum(-1), torch.ones(2, 3).double())
+    torch.testing.assert_close(noisy.eval()(*tensors), plain)
+    mean = torch.stack([noisy.train()(*tensors) for _ in range(4000)]).mean(0)
+    torch.testing.assert_close(mean, plain, rtol=0, atol=0.15)
+    assert torch.all(make(dropout=1.0)(*tensors) == 0)
+
+
+def test_a_visible_nan_is_named(attention):
+    queries, keys, values = draw(2)
+    keys[1, 2] = math.nan
+    mask = torch.ones(3, 5, dtype=torch.bool)
+    mask[:2, 2] = False
+    with pytest.raises(ValueError, match=r"scores: expected .* got scores\[1, 2, 2\] = nan"):
+        attention(queries, keys, values, mask)
+    mask[:, 2] = False
+    assert attention(queries, keys, values, mask).isfinite().all()
+
+
+def test_a_nan_among_the_values_is_passed_on(attention):
+    queries, keys, values = draw()
+    values[1, 4] = math.nan
+    assert attention(queries, keys, values)[:, 4].isnan().all()
+
+
+def test_a_kernel_that_makes_nan_of_hidden_rows_is_mended(monkeypatch):
+    fused = F.scaled_dot_product_attention
+
+    def before_torch_2_5(queries, keys, values, attn_mask, **options):
+        blind = ~attn_mask.any(-1, keepdim=True)
+        return fused(queries, keys, values, attn_mask, **options).masked_fill(blind, math.nan)
+
+    tensors, mask = tuple(tensor.requires_grad_() for tensor in draw(2)), some_mask(2)
+    expected = dot_product_attention(*tensors, mask)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", before_torch_2_5)
+    mended = dot_product_attention(*tensors, mask)
+    torch.testing.assert_close(mended, expected)
+    for gradient in torch.autograd.grad(mended.sum(), tensors):
+        assert gradient.isfinite().all()
+    assert torch.all(dot_product_attention(*tensors, mask, dropout=1.0) == 0)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bad_input_gets_one_clear_error(attention):
+    queries, keys, values = draw(2)
+    for tensors, error, message in [
+        ((queries[0, 0], keys, values), ValueError, r"\(7,\) and \(2, 5, 7\)"),
+        ((queries, keys[0], values[0]), ValueError, r"\(2, 3, 7\) and \(5, 7\)"),
+        ((queries[..., :6], keys, values), ValueError, r"\(2, 3, 6\)"),
+        ((queries, keys[:, :0], values[:, :0]), ValueError, "keys: expected at least one key"),
+        ((queries, keys, values[:, :4]), ValueError, r"values: expected one value for each key"),
+        ((queries, keys, values, torch.ones(3, 5)), TypeError, "a float is a bias"),
+        (
+            (queries, keys, values, torch.ones(3, 4).bool()),
+            ValueError,
+            r"\(2, 3, 5\), got \(3, 4\)",
+        ),
+        ((queries, keys, values, torch.ones(3, 3, 5).bool()), ValueError, r"got \(3, 3, 5\)"),
+    ]:
+        with pytest.raises(error, match=message):
+            attention(*tensors)
+
+
+def test_dropout_is_a_probability():
+    for make in (DotProductAttention, lambda dropout: Attention(DotScore(), dropout=dropout)):
+        with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1"):
+            make(dropout=1.5)
