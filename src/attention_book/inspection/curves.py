@@ -9,7 +9,14 @@ from torch import Tensor
 
 from attention_book.inspection.labels import L
 from attention_book.inspection.numbers import Numbers, as_array
-from attention_book.inspection.style import FONT_FAMILY, INK, LINE_COLOURS, book_style, line_looks
+from attention_book.inspection.style import (
+    FONT_FAMILY,
+    INK,
+    LINE_COLOURS,
+    TICK_SIZE,
+    book_style,
+    line_looks,
+)
 
 #: Up to this many points a curve shows each of them.
 FEW_POINTS = 12
@@ -189,7 +196,8 @@ def bars(
             drawn = axes.bar(places, lengths, color=LINE_COLOURS[0], width=0.6)
             axes.set_xticks(places, labels, parse_math=False)
         if annotate:
-            axes.bar_label(drawn, fmt="%.3g", padding=3, size=9)
+            axes.bar_label(drawn, fmt="%.3g", padding=3, size=TICK_SIZE)
+            axes.margins(x=0.12) if horizontal else axes.margins(y=0.12)
         _name(axes, xlabel, ylabel, title)
     return axes
 

@@ -17,13 +17,16 @@ from attention_book.inspection.style import (
     FONT_FAMILY,
     LIGHT_TEXT,
     MAX_WIDTH,
+    TICK_SIZE,
     book_style,
 )
 
-#: Inches: one panel, one cell that must hold a token or a number, and the colour bar's column.
+#: Inches: a panel, a cell that must hold a token or a number, and beside all panels the room for
+#: the colour bar and for the labels below.
 PANEL = 2.2
 CELL = 0.45
 BAR = 0.8
+LABELS = 0.6
 
 
 def heatmaps(
@@ -73,7 +76,7 @@ def heatmaps(
         figure, axes = plt.subplots(
             rows,
             columns,
-            figsize=(columns * width + BAR, rows * height),
+            figsize=(columns * width + BAR, rows * height + LABELS),
             sharex=True,
             sharey=True,
             squeeze=False,
@@ -149,8 +152,8 @@ def heatmap(
         if queries is not None:
             axes.set_yticks(range(len(queries)), queries, parse_math=False)
         if keys is not None:
-            slant: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-            axes.set_xticks(range(len(keys)), keys, parse_math=False, **slant)
+            axes.set_xticks(range(len(keys)), keys, parse_math=False)
+            _slant_long_tokens(axes, keys)
         if annotate:
             _write_values(axes, cells)
     return axes
@@ -183,7 +186,7 @@ def _draw(axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap) -> A
     # Without interpolation the cells are stored as they are and stay sharp at any size.
     image = axes.imshow(matrix, norm=norm, cmap=cmap, interpolation="none")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
     for spine in axes.spines.values():
         spine.set_visible(True)
     axes.tick_params(labelfontfamily=list(FONT_FAMILY))
@@ -194,6 +197,15 @@ def _room_for_cells(height: int, width: int) -> tuple[float, float]:
     """The panel's size in inches: a cell wide enough for a token, an inch for the labels."""
     wide = min(max(PANEL, CELL * width + 1.0), MAX_WIDTH - BAR)
     return wide, max(PANEL, (wide - 1.0) / width * height + 1.0)
+
+
+def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
+    """Turn the tokens below the matrix where one of them is wider than its column."""
+    # In points, and after leaving room for the labels and the colour bar.
+    width = axes.figure.bbox.width / axes.figure.dpi
+    column = 72 * (width - BAR - LABELS) / len(tokens)
+    if max(map(len, tokens)) * TICK_SIZE > column:
+        plt.setp(axes.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
 
 
 def _write_values(axes: Axes, cells: Array) -> None:

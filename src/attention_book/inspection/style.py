@@ -29,6 +29,7 @@ LIGHT_TEXT = "#fefefe"
 LINE_COLOURS = ("#3478d4", "#c9521a", "#1b8a66", "#a35bc2", "#9a7209", "#70777f")
 LINE_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2.5)))
 
+TICK_SIZE = 9
 #: The widest figure, in inches: wider ones become unreadable when a telephone shrinks them.
 MAX_WIDTH = 5.0
 CURVE_SIZE = (4.5, 2.8)
@@ -42,10 +43,13 @@ STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.labelsize": 10,
-    "xtick.labelsize": 9,
-    "ytick.labelsize": 9,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
+    "xtick.labelsize": TICK_SIZE,
+    "ytick.labelsize": TICK_SIZE,
+    "legend.fontsize": TICK_SIZE,
+    # A legend lies over the lines where there is no free place, on paper of its own.
+    "legend.facecolor": PAPER,
+    "legend.edgecolor": "none",
+    "legend.framealpha": 0.85,
     "legend.handlelength": 2.6,
     "text.color": INK,
     "axes.labelcolor": INK,
