@@ -1,0 +1,10 @@
+(function () {
+  var root = document.documentElement, known = /^(zh|en|both)$/, language = null;
+  try {
+    language = new URLSearchParams(location.search).get("lang");
+    if (!known.test(language)) language = localStorage.getItem("book-language");
+  } catch (e) {}
+  if (!known.test(language)) language = /^zh/i.test(navigator.language || "") ? "zh" : "en";
+  root.dataset.language = language;
+  root.lang = language === "en" ? "en" : "zh-Hans";
+})();

@@ -1,0 +1,136 @@
+"""The directives and roles {zh} and {en}, and the transforms that lay their results out."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from .marks import EN, END, LANGUAGES, ZH, mark, split_pair
+
+
+def language_of(node: nodes.Node) -> str | None:
+    """The language of a block or of an inline text; None where it belongs to both."""
+    if isinstance(node, LanguageInline):
+        return str(node["language"])
+    if isinstance(node, nodes.container):
+        return next((language for language in LANGUAGES if f"bl-{language}" in node["classes"]), None)
+    return None
+
+
+class LanguageInline(nodes.inline):
+    """Words in one language.  Their plain text keeps the language's marks.
+
+    Sphinx repeats headings as plain text (references, page titles, `{numref}` names); with
+    the marks in `astext` they come out in the reader's language there too.
+    """
+
+    def astext(self) -> str:
+        return mark(self["language"], super().astext())
+
+
+def visit_language(translator: nodes.NodeVisitor, node: LanguageInline) -> None:
+    translator.body.append(ZH if node["language"] == "zh" else EN)  # type: ignore[attr-defined]
+
+
+def depart_language(translator: nodes.NodeVisitor, node: LanguageInline) -> None:
+    translator.body.append(END)  # type: ignore[attr-defined]
+
+
+def pass_through(translator: nodes.NodeVisitor, node: nodes.Node) -> None:
+    """Other builders write the words and no marks."""
+
+
+class LanguageBlock(SphinxDirective):
+    """:::{zh} … ::: or :::{en} … :::, any number of blocks in one language."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        self.assert_has_content()
+        # docutils writes a class "language-xx" as the HTML attribute lang="xx"
+        block = nodes.container(classes=["bl", f"bl-{self.name}", f"language-{LANGUAGES[self.name]}"])
+        self.set_source_info(block)
+        self.state.nested_parse(self.content, self.content_offset, block)
+        return [block]
+
+
+class LanguageRole(SphinxRole):
+    """{zh}`…` or {en}`…`, for headings, captions, table cells and titles."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        node = LanguageInline(self.rawtext, "", language=self.name)
+        renderer = getattr(self.inliner, "_renderer", None)
+        if renderer is None:
+            node += nodes.Text(self.text)
+        else:  # MyST: maths, emphasis, code and links may stand inside
+            with renderer.current_node_context(node):
+                renderer.nested_render_text(self.text, self.lineno, inline=True)
+        return [node], []
+
+
+class DropBlanksBetweenLanguages(SphinxTransform):
+    """The blank between {zh}`…` {en}`…` is the source's, not the reader's.
+
+    Without it the Chinese of "({zh}`方差` {en}`variance`)" would read "(方差 )"; where both
+    languages show, `marks.resolve` writes a blank of its own.
+    """
+
+    default_priority = 5
+
+    def apply(self) -> None:
+        for node in list(self.document.findall(LanguageInline)):
+            position = node.parent.index(node)
+            blank, other = (node.parent.children + [None, None])[position + 1 : position + 3]
+            if isinstance(blank, nodes.Text) and not blank.strip() and isinstance(other, LanguageInline):
+                node.parent.remove(blank)
+
+
+class PairBlocks(SphinxTransform):
+    """Put a :::{zh} and the :::{en} after it into one pair, paragraph beside paragraph.
+
+    Where both languages show, a pair becomes two columns.  Blocks with equally many parts
+    are split so that every part stands beside its translation.
+    """
+
+    default_priority = 870  # after footnotes, references and gated solutions are in place
+
+    def apply(self) -> None:
+        for zh in [n for n in self.document.findall(nodes.container) if language_of(n) == "zh"]:
+            parent, position = zh.parent, zh.parent.index(zh)
+            en = parent[position + 1] if position + 1 < len(parent) else None
+            if en is None or language_of(en) != "en" or "bl-pair" in parent.get("classes", ()):
+                continue
+            parent.remove(en)
+            parent[position : position + 1] = _rows(zh, en)
+
+
+def _rows(zh: nodes.container, en: nodes.container) -> list[nodes.container]:
+    if len(zh) != len(en):
+        return [nodes.container("", zh, en, classes=["bl-pair"])]
+    rows = []
+    for parts in zip(list(zh.children), list(en.children), strict=True):
+        blocks = [
+            nodes.container("", part, classes=list(block["classes"]))
+            for part, block in zip(parts, (zh, en), strict=True)
+        ]
+        rows.append(nodes.container("", *blocks, classes=["bl-pair"]))
+    return rows
+
+
+def split_captions(app: Sphinx, doctree: nodes.document) -> None:
+    """Part captions of the table of contents are written "中文 | English"."""
+    for toctree in doctree.findall(addnodes.toctree):
+        if toctree.get("caption"):
+            toctree["caption"] = str.__str__(split_pair(toctree["caption"]))
+            toctree["rawcaption"] = toctree["caption"]
+
+
+def name_glossary_languages(app: Sphinx, doctree: nodes.document) -> None:
+    """A glossary names each idea in both languages: say which is which."""
+    for term in doctree.findall(nodes.term):
+        if isinstance(term.parent, nodes.definition_list_item) and term.get("ids"):
+            chinese = any("\u4e00" <= letter <= "\u9fff" for letter in term.astext())
+            term["classes"].append(f"language-{LANGUAGES['zh' if chinese else 'en']}")

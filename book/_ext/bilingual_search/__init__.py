@@ -1,0 +1,151 @@
+"""Search in two languages: an index of sections, each with its words in both.
+
+Sphinx's own index can't find two-character Chinese words and lists a heading in all
+languages at once.  Ours is a list of sections with their text; the browser searches it:
+Chinese by substring, English by stem, results in the reader's language (static/search.js).
+It is loaded on the search page alone, once somebody searches.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bilingual.marks import pick
+from bilingual.nodes import language_of
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.search.en import SearchEnglish
+
+HERE = Path(__file__).parent
+SILENT = (nodes.comment, nodes.raw, nodes.title, nodes.target, nodes.system_message, addnodes.index,
+          addnodes.toctree, addnodes.desc_signature)  # fmt: skip
+BREAKS = (nodes.TextElement, nodes.Structural, nodes.Body)
+
+
+class Section:
+    """What can be found at one place of the book."""
+
+    def __init__(self, anchor: str, title: str) -> None:
+        self.anchor = anchor
+        self.title = {language: pick(title, language).strip() for language in ("zh", "en")}
+        self.text: dict[str, list[str]] = {"zh": [], "en": [], "": []}
+
+    def entry(self) -> list[str]:
+        """As the browser gets it: anchor, titles, texts in zh, in en, in both."""
+        texts = [" ".join("".join(self.text[key]).split()) for key in ("zh", "en", "")]
+        return [self.anchor, self.title["zh"], self.title["en"], *texts]
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Remember the sections of a chapter that was just read."""
+    sections: list[Section] = []
+    _walk(doctree, None, "", sections)
+    _store(app.env)[app.env.docname] = [section.entry() for section in sections]
+
+
+def _walk(node: nodes.Node, section: Section | None, language: str, found: list[Section]) -> None:
+    if isinstance(node, nodes.Text):
+        if section is not None:
+            section.text[language].append(str(node))
+        return
+    if isinstance(node, SILENT):
+        return
+    opened = _open(node)
+    if opened is not None:
+        section = opened
+        found.append(section)
+    language = language or language_of(node) or ""
+    for child in node.children:
+        _walk(child, section, language, found)
+    if section is not None and isinstance(node, BREAKS) and not isinstance(node, nodes.Inline):
+        section.text[language].append(" ")
+
+
+def _open(node: nodes.Node) -> Section | None:
+    """Does a section, or the entry of a documented name, begin here?"""
+    if isinstance(node, nodes.section) and node.children and isinstance(node[0], nodes.title):
+        top = isinstance(node.parent, nodes.document)
+        return Section("" if top else node["ids"][0], node[0].astext())
+    if isinstance(node, addnodes.desc):
+        signature = next(iter(node.findall(addnodes.desc_signature)), None)
+        if signature is not None and signature.get("ids"):
+            return Section(signature["ids"][0], signature.get("fullname") or signature.astext())
+    return None
+
+
+def _store(env: BuildEnvironment) -> dict[str, list[list[str]]]:
+    if not hasattr(env, "bilingual_search"):
+        env.bilingual_search = {}  # type: ignore[attr-defined]
+    return env.bilingual_search  # type: ignore[attr-defined, no-any-return]
+
+
+def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    _store(env).pop(docname, None)
+
+
+def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
+    _store(env).update({name: _store(other)[name] for name in docnames if name in _store(other)})
+
+
+def reading_order(env: BuildEnvironment) -> list[str]:
+    """Every document, as the table of contents lists them."""
+    order: list[str] = []
+
+    def visit(docname: str) -> None:
+        if docname not in order:
+            order.append(docname)
+            for child in env.toctree_includes.get(docname, []):
+                visit(child)
+
+    visit(env.config.root_doc)
+    return order + sorted(set(env.found_docs) - set(order))
+
+
+def write_index(app: Sphinx, exception: Exception | None) -> None:
+    """Write the index if it changed."""
+    if exception or app.builder.format != "html":
+        return
+    store = _store(app.env)
+    pages = [[app.builder.get_target_uri(name), store[name]] for name in reading_order(app.env) if store.get(name)]
+    text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
+    _write_if_new(Path(app.outdir) / "search-index.js", f"window.bookIndex={text};\n")
+    _write_if_new(Path(app.outdir) / "_static" / "porter-stemmer.js", SearchEnglish.js_stemmer_code)
+
+
+def _write_if_new(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text("utf8") != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf8")
+
+
+def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
+    yield "search", {"title": app.translator.gettext("Search")}, "search.html"
+
+
+def configure(app: Sphinx, config: Config) -> None:
+    config.templates_path.insert(0, str(HERE / "templates"))
+    config.html_static_path.append(str(HERE / "static"))
+
+
+def replace_sphinx_search(app: Sphinx) -> None:
+    if app.builder.format == "html":
+        app.builder.search = False  # Sphinx's switch for its index and its search page
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", configure, priority=870)
+    app.connect("builder-inited", replace_sphinx_search)
+    app.connect("doctree-read", collect, priority=950)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("html-collect-pages", search_page)
+    app.connect("build-finished", write_index)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+
+

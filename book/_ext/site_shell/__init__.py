@@ -1,0 +1,29 @@
+"""The page's frame: our templates over the theme's, the book's styles and small scripts.
+
+`templates/` replaces the theme's parts by name, `static/book.css` is how the book looks,
+`static/book.js` does what a page can't do without a script: fold solutions, copy code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+HERE = Path(__file__).parent
+
+
+def configure(app: Sphinx, config: Config) -> None:
+    config.templates_path.insert(0, str(HERE / "templates"))
+    config.html_static_path.append(str(HERE / "static"))
+    config.html_use_index = False  # the reference pages list every name
+    config.html_domain_indices = False
+    app.add_css_file("book.css", priority=900)
+    app.add_js_file("book.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", configure, priority=850)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,173 @@
+"""Light pages: one stylesheet, the scripts that are used, the icons that are shown.
+
+The theme loads sixteen stylesheets, an icon font of two thousand icons and a script of
+1.5 MB that draws the same icons again.  We bundle the styles once per build, keep only the
+icons named in `ICONS`, and name each script that a page needs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pydata_sphinx_theme
+from docutils import nodes
+from sphinx.application import Sphinx
+
+THEME_STYLES = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
+THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
+UNUSED = (  # assets of extensions whose work site_shell or nobody does
+    "thebe", "togglebutton", "copybutton", "clipboard", "sphinx_highlight", "design",
+    "doctools", "toggleHint", "toggleOpen", "THEBE", "fontawesome",
+)  # fmt: skip
+BLOCKING = ("documentation_options.js",)  # other scripts read it while they load
+ICONS = frozenset({
+    "fa-bars", "fa-list", "fa-magnifying-glass", "fa-sun", "fa-moon", "fa-circle-half-stroke",
+    "fa-angle-left", "fa-angle-right", "fa-arrow-up", "fa-chevron-down", "fa-chevron-right",
+    "fa-rocket", "fa-download", "fa-code", "fa-file", "fa-file-pdf", "fa-expand", "fa-github",
+    "fa-xmark", "fa-pencil-alt", "fa-lightbulb",
+})  # fmt: skip
+_ICON_RULE = re.compile(r'((?:\.fa-[\w-]+::?before,?)+)\{content:"\\([0-9a-f]{2,5})"\}')
+_URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
+_IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
+_FONT_SOURCE = re.compile(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)')
+
+
+class Stylesheet(NamedTuple):
+    """The one stylesheet of a page."""
+
+    name: str
+    digest: str
+
+
+def asset_name(asset: Any) -> str:
+    """The file of a script or style; inline scripts give their text."""
+    body = getattr(asset, "attributes", {}).get("body") or ""
+    return str(getattr(asset, "filename", None) or body or asset)
+
+
+def page_assets(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Name what the page loads: one stylesheet and each script once, deferred."""
+    scripts: dict[str, Any] = {}
+    for script in context.get("script_files", []):
+        name = asset_name(script)
+        if any(unused in name for unused in UNUSED):
+            continue
+        if getattr(script, "filename", None) and name.split("/")[-1] not in BLOCKING:
+            script.attributes["defer"] = "defer"
+        scripts.setdefault(name, script)
+    context["script_files"] = list(scripts.values())
+    context["theme_scripts"] = THEME_SCRIPTS
+    styles = [asset_name(style) for style in sorted(context["css_files"], key=_priority)]
+    wanted = dict.fromkeys([*THEME_STYLES, *(s.removeprefix("_static/") for s in styles)])
+    context["stylesheet"] = bundle(
+        app, tuple(style for style in wanted if not any(unused in style for unused in UNUSED))
+    )
+
+
+def _priority(style: Any) -> int:
+    return int(getattr(style, "priority", 500))
+
+
+def bundle(app: Sphinx, styles: tuple[str, ...]) -> Stylesheet:
+    """Name the bundle of these styles; `write_bundles` writes it when all of them are in place."""
+    bundles: dict[tuple[str, ...], Stylesheet] = app.__dict__.setdefault("_stylesheets", {})
+    if styles not in bundles:
+        static = Path(app.outdir) / "_static"
+        digest = hashlib.sha256(" ".join(styles).encode())
+        for path in (static / style for style in styles):
+            digest.update(path.read_bytes() if path.exists() else b"")  # the rest name their version
+        number = f".{len(bundles)}" if bundles else ""
+        bundles[styles] = Stylesheet(f"book.bundle{number}.css", digest.hexdigest()[:10])
+    return bundles[styles]
+
+
+def write_bundles(app: Sphinx, exception: Exception | None) -> None:
+    """Write each bundle that a page of this build named, if it changed."""
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for styles, stylesheet in app.__dict__.get("_stylesheets", {}).items():
+        css = subset_icons("\n".join(_read_style(static / style, static) for style in styles), static)
+        target = static / stylesheet.name
+        if not target.exists() or target.read_text("utf8") != css:
+            target.write_text(css, encoding="utf8")
+
+
+def _read_style(path: Path, static: Path) -> str:
+    """A style with its imports inlined and its addresses as seen from _static/."""
+    css = path.read_text(encoding="utf8").replace('@charset "UTF-8";', "")
+    css = re.sub(r"/\*.*?\*/", "", css, flags=re.S)
+    css = _IMPORT.sub(lambda found: _read_style(path.parent / found[1], static), css)
+    folder = os.path.relpath(path.parent, static)
+
+    def moved(found: re.Match[str]) -> str:
+        return f"url({os.path.normpath(os.path.join(folder, found[2])).replace(os.sep, '/')})"
+
+    return _URL.sub(moved, css)
+
+
+def subset_icons(css: str, static: Path) -> str:
+    """Keep the rules of `ICONS`, and a font with the glyphs that the rules show."""
+
+    def rule(found: re.Match[str]) -> str:
+        kept = [s for s in found[1].split(",") if s.split(":")[0].lstrip(".") in ICONS]
+        return f'{",".join(kept)}{{content:"\\{found[2]}"}}' if kept else ""
+
+    css = _FONT_SOURCE.sub("", _ICON_RULE.sub(rule, css))
+    glyphs = {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', css)}
+    glyphs |= {ord(letter) for letter in css if "\ue000" <= letter <= "\uf8ff"}
+    fonts = sorted(set(re.findall(r"url\((vendor/fontawesome/webfonts/([\w-]+\.woff2))[^)]*\)", css)))
+    for source, name in fonts:
+        css = css.replace(source, f"icons/{name}")
+        _write_subset(_theme_static() / source, static / "icons" / name, glyphs)
+    return css
+
+
+def _theme_static() -> Path:
+    theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
+    return theme / "static"
+
+
+def _write_subset(source: Path, target: Path, glyphs: set[int]) -> None:
+    stamp = target.with_suffix(".glyphs")
+    recipe = f"{source.stat().st_size} {sorted(glyphs)}"
+    if target.exists() and stamp.exists() and stamp.read_text() == recipe:
+        return
+    from fontTools import subset  # slow to import, and needed once
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    options = subset.Options(flavor="woff2", layout_features=[])
+    font = subset.load_font(str(source), options)
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=glyphs)
+    subsetter.subset(font)
+    subset.save_font(font, str(target), options)
+    stamp.write_text(recipe)
+
+
+def sweep(app: Sphinx, exception: Exception | None) -> None:
+    """Remove what no page loads: maps, the icon script and the whole icon fonts."""
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    heavy = [
+        *static.rglob("*.map"),
+        *(static / "scripts").glob("fontawesome.js*"),
+        *(static / "vendor" / "fontawesome" / "webfonts").glob("*"),
+        *static.glob("*webpack-macros.html"),
+    ]
+    for file in heavy:
+        file.unlink(missing_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("html-page-context", page_assets, priority=950)
+    app.connect("build-finished", write_bundles, priority=880)  # after extensions copied theirs
+    app.connect("build-finished", sweep, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
