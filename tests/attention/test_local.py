@@ -1,0 +1,222 @@
+"""Local attention: windows around the own position, and around a predicted one."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book import set_seed
+from attention_book.attention import (
+    AdditiveScore,
+    Attention,
+    DotScore,
+    LocalAttention,
+    PredictiveLocalAttention,
+    ScaledDotScore,
+    mask_from_lengths,
+)
+
+BATCH, QUERIES, KEYS, D_K, D_V = 2, 5, 7, 3, 11
+
+
+def draw_inputs(dtype: torch.dtype = torch.float64) -> tuple[torch.Tensor, ...]:
+    """Queries, keys, values, and a mask of lengths 4 and 7."""
+    set_seed(0)
+    queries = torch.randn(BATCH, QUERIES, D_K).to(dtype)
+    keys = torch.randn(BATCH, KEYS, D_K).to(dtype)
+    values = torch.randn(BATCH, KEYS, D_V).to(dtype)
+    return queries, keys, values, mask_from_lengths(torch.tensor([4, 7]), KEYS)
+
+
+def predictive(radius: int = 2) -> PredictiveLocalAttention:
+    """A local-p attention in double precision whose predictions differ clearly."""
+    set_seed(1)
+    attention = PredictiveLocalAttention(ScaledDotScore(), d_q=D_K, d_hidden=13, radius=radius)
+    return attention.double()
+
+
+either = pytest.mark.parametrize(
+    "attention",
+    [
+        LocalAttention(DotScore(), radius=1),
+        LocalAttention(DotScore(), radius=2, causal=True),
+        predictive(),
+    ],
+    ids=["own position", "own position, causal", "predicted position"],
+)
+
+
+# --- around the own position -----------------------------------------------------------------
+
+
+@given(radius=st.integers(0, 9), causal=st.booleans())
+def test_a_window_is_full_attention_with_the_rest_masked(radius: int, causal: bool) -> None:
+    queries, keys, values, lengths = draw_inputs()
+    score = AdditiveScore(d_q=D_K, d_k=D_K, d_hidden=5).double()
+    window = torch.tensor(
+        [
+            [abs(i - j) <= radius and not (causal and j > i) for j in range(KEYS)]
+            for i in range(QUERIES)
+        ]
+    )
+    local = LocalAttention(score, radius=radius, causal=causal)
+    full = Attention(score)
+    torch.testing.assert_close(local(queries, keys, values), full(queries, keys, values, window))
+    torch.testing.assert_close(
+        local(queries, keys, values, lengths), full(queries, keys, values, window & lengths)
+    )
+
+
+def test_radius_zero_copies_the_own_value() -> None:
+    queries, keys, values, _ = draw_inputs()
+    output = LocalAttention(DotScore(), radius=0)(queries, keys, values)
+    assert torch.equal(output, values[:, :QUERIES])
+
+
+# --- around a predicted position -------------------------------------------------------------
+
+
+def test_predictive_weights_are_a_loop_over_equations_9_and_10() -> None:
+    queries, keys, _, mask = draw_inputs()
+    attention = predictive(radius=2)
+    weights = attention.weights(queries, keys, mask)
+    W_p, v_p = attention.W_p.weight.tolist(), attention.v_p.weight[0].tolist()
+    for b, length in enumerate([4, 7]):
+        for i in range(QUERIES):
+            q = queries[b, i].tolist()
+            hidden = [math.tanh(sum(w * x for w, x in zip(row, q, strict=True))) for row in W_p]
+            energy = sum(v * h for v, h in zip(v_p, hidden, strict=True))
+            p = length / (1 + math.exp(-energy))
+            window = [j for j in range(length) if abs(j - p) <= 2]
+            scores = {j: float(queries[b, i] @ keys[b, j]) / math.sqrt(D_K) for j in window}
+            total = sum(math.exp(score) for score in scores.values())
+            expected = [0.0] * KEYS
+            for j in window:
+                expected[j] = math.exp(scores[j]) / total * math.exp(-((j - p) ** 2) / 2)
+            assert weights[b, i].tolist() == pytest.approx(expected)
+
+
+def test_the_predicted_position_lies_within_the_source_and_ignores_padding() -> None:
+    queries, _, _, mask = draw_inputs()
+    attention = predictive()
+    with torch.no_grad():
+        attention.v_p.weight.mul_(30)
+    positions = attention.predict_positions(queries, KEYS, mask)
+    lengths = torch.tensor([[4.0], [7.0]])
+    assert ((positions >= 0) & (positions <= lengths)).all()
+    torch.testing.assert_close(positions[0], attention.predict_positions(queries, 4)[0])
+    torch.testing.assert_close(positions[1], attention.predict_positions(queries, 7)[1])
+
+
+def test_predictive_weights_sum_to_at_most_one() -> None:
+    """The Gaussian only takes away, and the paper does not normalise again."""
+    queries, keys, _, mask = draw_inputs()
+    sums = predictive().weights(queries, keys, mask).sum(dim=-1)
+    assert ((sums > 0) & (sums < 1)).all()
+
+
+def test_the_predicted_position_is_learnt_through_the_gaussian() -> None:
+    """All keys are alike, so only the position can find the one value that counts."""
+    set_seed(0)
+    queries, keys = torch.eye(2), torch.zeros(20, 2)
+    values = torch.zeros(20, 2)
+    values[4, 0] = values[16, 1] = 1.0
+    attention = PredictiveLocalAttention(DotScore(), d_q=2, d_hidden=8, radius=8)
+    optimizer = torch.optim.Adam(attention.parameters(), lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        (-attention(queries, keys, values).diagonal().sum()).backward()
+        optimizer.step()
+    positions = attention.predict_positions(queries, 20)
+    torch.testing.assert_close(positions, torch.tensor([4.0, 16.0]), atol=1, rtol=0)
+
+
+# --- both ------------------------------------------------------------------------------------
+
+
+@either
+def test_the_output_is_the_weights_times_the_values(attention: LocalAttention) -> None:
+    queries, keys, values, mask = draw_inputs()
+    weights = attention.weights(queries, keys, mask)
+    torch.testing.assert_close(attention(queries, keys, values, mask), weights @ values)
+
+
+@either
+def test_a_hidden_key_never_matters(attention: LocalAttention) -> None:
+    queries, keys, values, mask = draw_inputs()
+    before = attention(queries, keys, values, mask)
+    keys[0, 4:], values[0, 4:] = 100.0, math.pi
+    assert torch.equal(attention(queries, keys, values, mask), before)
+
+
+@either
+def test_a_query_that_may_see_nothing_gets_zero_and_finite_gradients(
+    attention: LocalAttention,
+) -> None:
+    queries, keys, values, _ = draw_inputs()
+    queries.requires_grad_()
+    output = attention(queries, keys, values, mask_from_lengths(torch.tensor([0, 7]), KEYS))
+    output.sum().backward()
+    assert (output[0] == 0).all()
+    assert queries.grad.isfinite().all()
+    assert (queries.grad[0] == 0).all()
+
+
+@either
+def test_gradients_are_those_of_finite_differences(attention: LocalAttention) -> None:
+    queries, keys, values, mask = draw_inputs()
+    inputs = tuple(tensor.requires_grad_() for tensor in (queries, keys, values))
+    assert torch.autograd.gradcheck(lambda q, k, v: attention(q, k, v, mask), inputs)
+
+
+@either
+def test_the_callers_tensors_are_never_changed(attention: LocalAttention) -> None:
+    originals = draw_inputs()
+    tensors = [tensor.clone() for tensor in originals]
+    attention(*tensors)
+    assert all(map(torch.equal, tensors, originals))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_half_precision_stays_near_double(dtype: torch.dtype) -> None:
+    *exact, mask = draw_inputs()
+    *rounded, _ = draw_inputs(dtype)
+    attention = LocalAttention(ScaledDotScore(), radius=1)
+    torch.testing.assert_close(
+        attention(*rounded, mask).double(), attention(*exact, mask), atol=0.05, rtol=0.05
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_predictor_keeps_the_precision_of_its_inputs(dtype: torch.dtype) -> None:
+    queries, keys, values, mask = draw_inputs(dtype)
+    output = predictive().to(dtype)(queries, keys, values, mask)
+    assert output.dtype == dtype
+    assert output.isfinite().all()
+
+
+@pytest.mark.usefixtures("as_in_production")
+@either
+def test_wrong_input_is_named(attention: LocalAttention) -> None:
+    queries, keys, values, _ = draw_inputs()
+    with pytest.raises(ValueError, match="values: expected one value for each key"):
+        attention(queries, keys, values[:, :-1])
+    with pytest.raises(ValueError, match="keys: expected at least one key"):
+        attention(queries, keys[:, :0], values[:, :0])
+    with pytest.raises(ValueError, match="queries and keys: expected the axes"):
+        attention(queries[0, 0], keys, values)
+    with pytest.raises(ValueError, match="queries"):
+        attention(queries[..., :-1], keys, values)
+    with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
+        attention(queries, keys, values, torch.ones(QUERIES, KEYS))
+    with pytest.raises(ValueError, match="mask"):
+        attention(queries, keys, values, torch.ones(QUERIES, KEYS + 1, dtype=torch.bool))
+
+
+def test_a_window_needs_a_width() -> None:
+    with pytest.raises(ValueError, match="radius: expected 0 or more, got -1"):
+        LocalAttention(DotScore(), radius=-1)
+    with pytest.raises(ValueError, match="radius: expected 1 or more, got 0"):
+        PredictiveLocalAttention(DotScore(), d_q=2, d_hidden=2, radius=0)
