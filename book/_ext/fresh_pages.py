@@ -1,0 +1,92 @@
+"""Never show a stale page: decide by contents what to read again.
+
+Sphinx compares modification times, which lie after a checkout or a copy, and knows nothing of
+the extensions of this folder. Here
+
+* a change of an extension, a template, a stylesheet or an installed package, or a build that was
+  interrupted, makes Sphinx forget the saved pages (executed cells are kept, see keyed_execution);
+* a page is read again when its source or a file it includes has other contents than at its last
+  reading, whatever the clock says.
+"""
+
+import hashlib
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.environment import BuildEnvironment
+
+EXTENSIONS = Path(__file__).parent
+STATE = "fresh_pages.txt"
+
+
+def digest_of_files(paths: Iterable[Path], root: Path) -> str:
+    """Return one digest of the files' names (below ``root``) and contents."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        name = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+        content = path.read_bytes() if path.is_file() else b"missing"
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()
+
+
+def machinery_digest() -> str:
+    """Return a digest of what turns sources into pages: our extensions, the installed packages."""
+    files = [p for p in EXTENSIONS.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    packages = sorted(p.name for p in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
+    return hashlib.sha256(
+        (digest_of_files(files, EXTENSIONS) + "\n".join(packages)).encode()
+    ).hexdigest()
+
+
+def page_digest(env: BuildEnvironment, docname: str) -> str:
+    """Return a digest of a page's source and of the files it includes."""
+    included = (Path(env.srcdir, name) for name in env.dependencies.get(docname, ()))
+    return digest_of_files([Path(env.doc2path(docname)), *included], Path(env.srcdir))
+
+
+def forget_saved_pages(app: Sphinx) -> None:
+    Path(app.doctreedir, ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+
+
+def compare_machinery(app: Sphinx) -> None:
+    """Forget the saved pages unless the last build was finished, by the same machinery."""
+    state = Path(app.doctreedir, STATE)
+    if not (state.is_file() and state.read_text(encoding="utf8") == machinery_digest()):
+        forget_saved_pages(app)
+
+
+def changed_pages(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    known: dict[str, str] = getattr(env, "page_digests", {})
+    unchecked = env.found_docs - added - changed
+    return [d for d in unchecked if d in known and known[d] != page_digest(env, d)]
+
+
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    # Until `finish` writes it again, the build counts as interrupted.
+    if docnames:
+        Path(app.doctreedir, STATE).unlink(missing_ok=True)
+
+
+def remember(app: Sphinx, doctree: nodes.document) -> None:
+    if not hasattr(app.env, "page_digests"):
+        app.env.page_digests = {}  # type: ignore[attr-defined]
+    app.env.page_digests[app.env.docname] = page_digest(app.env, app.env.docname)  # type: ignore[attr-defined]
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    if exception is None:
+        Path(app.doctreedir, STATE).write_text(machinery_digest(), encoding="utf8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    compare_machinery(app)  # at once: Sphinx loads the saved pages right after the extensions
+    app.connect("env-get-outdated", changed_pages)
+    app.connect("env-before-read-docs", begin)
+    app.connect("doctree-read", remember)
+    app.connect("build-finished", finish)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

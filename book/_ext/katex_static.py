@@ -1,0 +1,171 @@
+"""Render maths while the book is built, with a vendored KaTeX: a page needs no script for it.
+
+Each formula becomes HTML for the eye and MathML for screen readers. The JavaScript engine
+(mini-racer) starts only when a formula is met that no earlier build has rendered: rendered
+formulas are kept in ``katex.json`` beside Sphinx's saved pages. What KaTeX cannot parse is a
+warning that names the formula, and so (strict_build) fails the build.
+"""
+
+import hashlib
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.locale import _
+from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+from sphinx.writers.html5 import HTML5Translator
+
+logger = logging.getLogger(__name__)
+
+KATEX = Path(__file__).parent / "katex"
+STYLESHEETS = ("katex/katex.min.css", "katex/equations.css")
+
+#: Returns JSON: KaTeX's own message is clearer than the engine's report of an exception.
+RENDER_JS = """
+function render(tex, display, macros) {
+  try {
+    return JSON.stringify({html: katex.renderToString(tex, {
+      displayMode: display, output: "htmlAndMathml", strict: "ignore", macros: macros})});
+  } catch (error) {
+    return JSON.stringify({error: error.message});
+  }
+}
+"""
+
+
+class KatexError(ValueError):
+    """A formula that KaTeX cannot parse."""
+
+
+class Katex:
+    """Formulas in, HTML out; remembers what it has rendered in ``cache_file``."""
+
+    def __init__(self, macros: dict[str, str], cache_file: Path | None = None) -> None:
+        self.macros = macros
+        self.cache_file = cache_file
+        self.rendered: dict[str, str] = {}
+        self.is_new = False
+        if cache_file is not None and cache_file.exists():
+            self.rendered = json.loads(cache_file.read_text(encoding="utf8"))
+
+    @cached_property
+    def salt(self) -> bytes:
+        """What a rendering depends on besides the formula: KaTeX itself and the macros."""
+        source = (KATEX / "katex.min.js").read_bytes()
+        return hashlib.sha256(source + RENDER_JS.encode() + repr(self.macros).encode()).digest()
+
+    @cached_property
+    def engine(self) -> Any:
+        from py_mini_racer import MiniRacer
+
+        engine = MiniRacer()
+        engine.eval((KATEX / "katex.min.js").read_text(encoding="utf8"))
+        engine.eval(RENDER_JS)
+        return engine
+
+    def render(self, tex: str, *, display: bool) -> str:
+        """Return the HTML of ``tex``; raise KatexError where KaTeX does."""
+        key = hashlib.sha256(self.salt + bytes([display]) + tex.encode()).hexdigest()
+        if key not in self.rendered:
+            answer = json.loads(self.engine.call("render", tex, display, self.macros))
+            if "error" in answer:
+                raise KatexError(answer["error"].removeprefix("KaTeX parse error: "))
+            self.rendered[key] = answer["html"]
+            self.is_new = True
+        return self.rendered[key]
+
+    def save(self) -> None:
+        """Keep the renderings for the next build."""
+        if self.is_new and self.cache_file is not None:
+            self.cache_file.parent.mkdir(parents=True, exist_ok=True)
+            temporary = self.cache_file.with_suffix(".tmp")
+            temporary.write_text(json.dumps(self.rendered), encoding="utf8")
+            temporary.replace(self.cache_file)
+
+
+def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
+    """Return a formula's HTML, or its source after a warning."""
+    katex: Katex = self.builder.app.katex  # type: ignore[attr-defined]
+    try:
+        return katex.render(node.astext(), display=display)
+    except KatexError as error:
+        logger.warning("KaTeX: %s in %r", error, node.astext(), location=node, type="katex_static")
+        return f"<code>{self.encode(node.astext())}</code>"
+
+
+def visit_math(self: HTML5Translator, node: nodes.math) -> None:
+    self.body.append(self.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
+    self.body.append(render_node(self, node, display=False) + "</span>")
+    raise nodes.SkipNode
+
+
+def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="math notranslate nohighlight"))
+    # A box that scrolls must be reachable from the keyboard.
+    self.body.append('<div class="math-scroll" tabindex="0">')
+    self.body.append(render_node(self, node, display=True) + "</div>")
+    if node["number"]:
+        self.body.append(f'<span class="eqno">({get_node_equation_number(self, node)})')
+        self.add_permalink_ref(node, _("Link to this equation"))
+        self.body.append("</span>")
+    self.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+class RejectUnnamedNumbers(SphinxTransform):
+    """A bare ``align`` is numbered but cannot be referred to, and gets a random anchor."""
+
+    default_priority = 200
+
+    def apply(self, **kwargs: Any) -> None:
+        for node in self.document.findall(nodes.math_block):
+            if "amsmath" in node["classes"] and node.get("label"):
+                logger.warning(
+                    "a numbered environment has no name: write its starred form, or"
+                    r" $$\begin{aligned} ... \end{aligned}$$ (eq-name)",
+                    location=node,
+                    type="katex_static",
+                )
+
+
+def choose_renderer(app: Sphinx, config: Config) -> None:
+    # Sphinx's own MathJax extension is always loaded; this makes it stand aside.
+    config.html_math_renderer = "katex_static"  # type: ignore[attr-defined]
+    config.html_static_path.append(str(KATEX / "static"))
+
+
+def start(app: Sphinx) -> None:
+    app.katex = Katex(  # type: ignore[attr-defined]
+        app.config.katex_macros, Path(app.doctreedir) / "katex.json"
+    )
+
+
+def add_stylesheets(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Only pages with maths load KaTeX's stylesheet (and so its fonts)."""
+    # The domain's own `has_equations()` also counts the pages below this one.
+    if app.env.get_domain("math").data["has_equations"].get(pagename):
+        for name in STYLESHEETS:
+            app.add_css_file(name, priority=400)
+
+
+def save(app: Sphinx, exception: Exception | None) -> None:
+    app.katex.save()  # type: ignore[attr-defined]
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_config_value("katex_macros", {}, "env")
+    app.add_transform(RejectUnnamedNumbers)
+    app.add_html_math_renderer("katex_static", (visit_math, None), (visit_math_block, None))
+    app.connect("config-inited", choose_renderer)
+    app.connect("builder-inited", start)
+    app.connect("html-page-context", add_stylesheets)
+    app.connect("build-finished", save)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

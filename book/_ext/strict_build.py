@@ -1,0 +1,128 @@
+"""A book with a warning is not built: fail, say what and where, and fail again next time.
+
+`jupyter-book build` returns 0 whatever Sphinx warns about, and with `-W` the second unchanged run
+returns 0 because Sphinx does not read the pages again. Here every warning (a failing cell, an
+unknown reference, a formula that KaTeX cannot parse) makes the build's exit status 1, is repeated
+in a list at the end, and marks its page to be read again until it is mended.
+"""
+
+import json
+import logging as python_logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from docutils.nodes import Node
+from fresh_pages import forget_saved_pages
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.console import red
+
+logger = logging.getLogger(__name__)
+
+STATE = "unsound_pages.json"
+LINE_NUMBER = re.compile(r":(\d+|None)?$")
+#: An autodoc warning's place: "file.py:docstring of attention_book.shapes:3".
+IN_DOCSTRING = re.compile(r":docstring of .*$")
+
+
+@dataclass(frozen=True)
+class Problem:
+    page: str | None  # None: not a page's own, such as a wrong setting
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        place = self.place or self.page or "the book"
+        return (
+            self.message
+            if self.message.startswith(f"{self.page}: ")
+            else f"{place}: {self.message}"
+        )
+
+
+class Collector(python_logging.Handler):
+    """Listens to Sphinx's log and keeps the warnings that its settings do not suppress."""
+
+    def __init__(self, app: Sphinx) -> None:
+        super().__init__(python_logging.WARNING)
+        self.app = app
+        self.problems: dict[Problem, None] = {}  # in order, each once
+
+    def emit(self, record: python_logging.LogRecord) -> None:
+        if getattr(record, "strict_build_has_seen", False):
+            return  # Sphinx passes the records of the reading phase on a second time
+        record.strict_build_has_seen = True
+        kind, subtype = getattr(record, "type", ""), getattr(record, "subtype", "")
+        suppressed = self.app.config.suppress_warnings
+        if kind and logging.is_suppressed_warning(kind, subtype, suppressed):
+            return
+        place = place_of(getattr(record, "location", None))
+        page = self.page_of(place)
+        self.problems[Problem(page, self.shorten(place), record.getMessage())] = None
+
+    def page_of(self, place: str) -> str | None:
+        """Return the page that a place names, else the page that is being read or written."""
+        env = self.app.env
+        if env is None:
+            return None
+        file = LINE_NUMBER.sub("", place)
+        if file in env.found_docs:
+            return file
+        if file and (docname := env.path2doc(file)) in env.found_docs:
+            return docname
+        current = env.temp_data.get("docname") or getattr(self.app.builder, "current_docname", None)
+        return current if current in env.found_docs else None
+
+    def shorten(self, place: str) -> str:
+        """Return the place relative to the repository, as an editor wants it."""
+        return place.removeprefix(f"{Path(self.app.srcdir).parent}/")
+
+
+def place_of(location: Any) -> str:
+    """Return "file:line" (or "page:line") for each of the forms that Sphinx's log allows."""
+    if isinstance(location, tuple):
+        docname, line = location
+        return f"{docname or ''}:{line or ''}".strip(":")
+    if isinstance(location, Node):
+        return logging.get_node_location(location) or ""
+    return IN_DOCSTRING.sub("", location or "")
+
+
+def listen(app: Sphinx) -> None:
+    app.strict_build = Collector(app)  # type: ignore[attr-defined]
+    python_logging.getLogger(logging.NAMESPACE).addHandler(app.strict_build)  # type: ignore[attr-defined]
+
+
+def unsound_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Read the pages again that had a warning last time."""
+    state = Path(app.doctreedir, STATE)
+    return json.loads(state.read_text(encoding="utf8")) if state.is_file() else []
+
+
+def judge(app: Sphinx, exception: Exception | None) -> None:
+    """Fail the build if there was any warning; list them all."""
+    collector: Collector = app.strict_build  # type: ignore[attr-defined]
+    python_logging.getLogger(logging.NAMESPACE).removeHandler(collector)
+    if exception is not None:
+        return
+    problems = list(collector.problems)
+    pages = sorted({problem.page for problem in problems if problem.page})
+    Path(app.doctreedir, STATE).write_text(json.dumps(pages), encoding="utf8")
+    if any(problem.page is None for problem in problems):
+        forget_saved_pages(app)  # no page to mark: read them all again
+    if problems:
+        app.statuscode = 1
+        logger.info(red(f"The book is not sound; {len(problems)} to mend:"))
+        for problem in problems:
+            logger.info(red(f"  {problem}"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("fresh_pages")
+    listen(app)
+    app.connect("env-get-outdated", unsound_pages)
+    app.connect("build-finished", judge, priority=999)  # after every extension's own finish
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

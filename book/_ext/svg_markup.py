@@ -1,0 +1,127 @@
+"""Turn an SVG drawing into markup that can stand inside a page.
+
+Pure functions on parsed drawings, used by ``inline_svg`` for the site and by
+``scripts/export_notebooks.py`` for the one-language notebooks.
+"""
+
+import re
+from pathlib import Path
+
+from lxml import etree
+
+SVG = "{http://www.w3.org/2000/svg}"
+XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+
+#: ``L("查询", "query")`` of the package is "查询", this thin space, "query".
+SEPARATOR = "\u2009"
+
+#: Ink and paper follow the page's colour mode; every other colour is the author's.
+PAGE_COLOURS = {"#000000": "currentColor", "#ffffff": "var(--pst-color-background)"}
+
+LANGUAGES = {"zh": "zh-Hans", "en": "en"}
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
+POINTS = {"pt": 4 / 3, "px": 1.0, "": 1.0, "in": 96.0}
+
+
+def parse(text: str) -> etree._Element:
+    """Return the drawing's root, without comments, doctype and metadata."""
+    parser = etree.XMLParser(
+        remove_comments=True, remove_pis=True, resolve_entities=False, no_network=True
+    )
+    root = etree.fromstring(text.encode("utf8"), parser)
+    for metadata in root.findall(f".//{SVG}metadata"):
+        metadata.getparent().remove(metadata)
+    return root
+
+
+def read(path: Path) -> etree._Element:
+    return parse(path.read_text(encoding="utf8"))
+
+
+def scope_ids(root: etree._Element, prefix: str) -> None:
+    """Give the ids that are referred to a prefix of their own and drop all others."""
+    for element in root.iter():
+        if XLINK_HREF in element.attrib:
+            element.set("href", element.attrib.pop(XLINK_HREF))
+    used = {e.get("href")[1:] for e in root.iter() if (e.get("href") or "").startswith("#")}
+    used |= {m for e in root.iter() for v in e.attrib.values() for m in REFERENCE.findall(v)}
+    for element in root.iter():
+        if (name := element.get("id")) is not None:
+            if name in used:
+                element.set("id", prefix + name)
+            else:
+                del element.attrib["id"]
+        for attribute, value in element.attrib.items():
+            if attribute == "href" and value.startswith("#"):
+                element.set(attribute, f"#{prefix}{value[1:]}")
+            elif "url(#" in value:
+                element.set(attribute, REFERENCE.sub(rf"url(#{prefix}\1)", value))
+    etree.cleanup_namespaces(root)
+
+
+def follow_page_colours(root: etree._Element) -> None:
+    """Draw matplotlib's black in the text colour and its white in the background colour."""
+    for style in root.findall(f".//{SVG}style"):
+        # matplotlib writes one rule, for every element *of the page*; the root inherits it down
+        style.getparent().remove(style)
+    root.set("stroke-linejoin", "round")
+    root.set("fill", "currentColor")  # matplotlib leaves out `fill` where it is black
+    for element in root.iter():
+        for attribute in ("style", "fill", "stroke"):
+            value = element.get(attribute)
+            if value:
+                for colour, replacement in PAGE_COLOURS.items():
+                    value = value.replace(colour, replacement)
+                element.set(attribute, value)
+
+
+def split_languages(root: etree._Element) -> None:
+    """Turn every bilingual label into one span for each language."""
+    for text in root.iter(f"{SVG}text", f"{SVG}tspan"):
+        if SEPARATOR in (text.text or ""):
+            zh, en = text.text.split(SEPARATOR, 1)
+            text.text = None
+            _span(text, zh, "bl bl-zh", LANGUAGES["zh"])
+            _span(text, " ", "bl-sep")
+            _span(text, en, "bl bl-en", LANGUAGES["en"])
+
+
+def _span(parent: etree._Element, text: str, css_class: str, lang: str | None = None) -> None:
+    span = etree.SubElement(parent, f"{SVG}tspan", {"class": css_class})
+    if lang:
+        span.set("lang", lang)
+    span.text = text
+
+
+def keep_language(root: etree._Element, language: str) -> None:
+    """Remove what is written in the other language."""
+    other = {"bl-sep"} | {f"bl-{name}" for name in LANGUAGES if name != language}
+    for element in list(root.iter(f"{SVG}*")):
+        if other & set((element.get("class") or "").split()):
+            parent, before = element.getparent(), element.getprevious()
+            if element.tail and before is not None:
+                before.tail = (before.tail or "") + element.tail
+            elif element.tail:
+                parent.text = (parent.text or "") + element.tail
+            parent.remove(element)
+
+
+def fit_width(root: etree._Element, css_class: str) -> None:
+    """Let the drawing shrink with the page, up to its natural width."""
+    width = root.attrib.pop("width", None) or root.get("viewBox").split()[2]
+    root.attrib.pop("height", None)
+    number, unit = re.fullmatch(r"([\d.]+)([a-z]*)", width).groups()
+    root.set("class", css_class)
+    root.set("style", f"max-width:{float(number) * POINTS[unit]:g}px")
+
+
+def describe(root: etree._Element, zh: str, en: str) -> None:
+    """Say what the drawing shows, in both languages (lang.js chooses one)."""
+    root.set("role", "img")
+    root.set("aria-label", f"{zh} | {en}")
+    root.set("data-alt-zh", zh)
+    root.set("data-alt-en", en)
+
+
+def to_html(root: etree._Element) -> str:
+    return etree.tostring(root, encoding="unicode").strip()

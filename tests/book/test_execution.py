@@ -1,0 +1,205 @@
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from notebook_runner import Run, execute_all, kernel_environment
+from tiny import HEADER, JUPYTER_BOOK, cell
+
+KEYED = ["keyed_execution", "strict_build"]
+
+
+def run_cells(tmp_path, *sources):
+    """Execute one notebook with these cells."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    run = Run("page", notebook, tmp_path, timeout=20)
+    environment = kernel_environment(tmp_path / "scratch", tmp_path / "src")
+    execute_all([run], environment, jobs=1, done=lambda run: None)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("\n# why\nraise ValueError('no')", "ValueError: no"),
+        ("import sys; print('careful', file=sys.stderr)", "wrote to stderr: careful"),
+        ("import warnings; warnings.warn('old')", "wrote to stderr: .*UserWarning: old"),
+        ("class A:\n    def _repr_html_(self): 1/0\nA()", "ZeroDivisionError: division by zero"),
+        ("import os; os._exit(1)", "DeadKernelError"),
+    ],
+)
+def test_each_way_to_go_wrong_is_found_and_located(tmp_path, source, error):
+    run = run_cells(tmp_path, "x = 1", source)
+    (problem,) = run.problems
+    assert problem.cell == 2
+    assert problem.first_line in source
+    assert not problem.first_line.startswith("#")
+    assert re.search(error, problem.error, re.S)
+
+
+def test_a_cell_that_takes_too_long_is_named(tmp_path):
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("import time; time.sleep(60)")]
+    )
+    run = Run("page", notebook, tmp_path, timeout=1)
+    environment = kernel_environment(tmp_path / "scratch", tmp_path)
+    execute_all([run], environment, jobs=1, done=lambda run: None)
+    assert run.problems[0].cell == 1
+    assert "Timeout" in run.problems[0].error
+
+
+def test_results_do_not_depend_on_the_readers_machine(tmp_path, monkeypatch):
+    (tmp_path / "my-settings").write_text("lines.linewidth: 42\n", encoding="utf8")
+    monkeypatch.setenv("MATPLOTLIBRC", str(tmp_path / "my-settings"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    run = run_cells(
+        tmp_path,
+        "import os, matplotlib\n"
+        "print(matplotlib.rcParams['lines.linewidth'], os.environ['OMP_NUM_THREADS'],"
+        " hash('a'), os.environ['ATTENTION_BOOK_BUILD'])",
+    )
+    assert not run.problems
+    expected = subprocess.run(
+        [sys.executable, "-c", "print(hash('a'))"],
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    assert run.notebook.cells[0].outputs[0].text == f"1.5 1 {expected} 1\n"
+
+
+def stamp(name):
+    """Return a cell that leaves a trace of its execution."""
+    return cell(f"from pathlib import Path\nPath('{name}.log').open('a').write('x');")
+
+
+def test_only_what_changed_is_executed(tiny_book):
+    book = tiny_book(
+        KEYED,
+        intro="# T\n\nProse.\n",
+        a=HEADER + "# A\n\n" + stamp("a") + cell("import tiny\nprint('answer', tiny.ANSWER)"),
+        b=HEADER + "# B\n\n" + stamp("b"),
+    )
+
+    def executions():
+        return [len((book.book / f"{n}.log").read_text(encoding="utf8")) for n in "ab"]
+
+    log = book.build()
+    assert executions() == [1, 1]
+    assert "executing 2 chapters" in log
+    assert re.search(r"\[1/2\] [ab] \d+\.\d s, 1 left \(running: [ab]\)", log)
+    assert re.search(r"\[2/2\] [ab] \d+\.\d s, 0 left", log)
+    assert "answer 42" in book.page("a"), "the package beside the book is the one that runs"
+
+    assert "executing" not in book.build()
+    assert executions() == [1, 1]
+
+    a = (book.book / "a.md").read_text(encoding="utf8")
+    book.write(a=a.replace("# A", "# A new title"))
+    book.build()
+    assert executions() == [1, 1], "prose executes nothing"
+    assert "A new title" in book.page("a")
+    assert "answer 42" in book.page("a")
+
+    book.write(b=(book.book / "b.md").read_text(encoding="utf8") + cell("print(6 * 7 + 1)"))
+    book.build()
+    assert executions() == [1, 2], "a code edit executes its own chapter"
+    assert "43" in book.page("b")
+
+    package = book.repo / "src/tiny/__init__.py"
+    package.write_text("ANSWER = 43\n", encoding="utf8")
+    book.build()
+    assert executions() == [2, 3], "the package's source is behind every result"
+    assert "answer 43" in book.page("a")
+
+    package.write_text("ANSWER = 42\n", encoding="utf8")
+    book.build()
+    assert executions() == [2, 3], "results of an earlier state are still there"
+    assert "answer 42" in book.page("a")
+
+
+def test_contents_count_and_not_the_clock(tiny_book):
+    book = tiny_book(KEYED, intro="# T\n\nold text\n", other="# O\n\n```{include} part.txt\n```\n")
+    part = book.book / "part.txt"
+    part.write_text("old part\n", encoding="utf8")
+    book.build()
+    for path in (book.book / "intro.md", part):
+        path.write_text(path.read_text(encoding="utf8").replace("old", "new"), encoding="utf8")
+        os.utime(path, (0, 0))
+    book.build()
+    assert "new text" in book.page("intro")
+    assert "new part" in book.page("other")
+
+
+def test_failures_are_all_listed_and_the_good_chapters_kept(tiny_book):
+    book = tiny_book(
+        KEYED,
+        intro="# T\n",
+        bad=HEADER + "# B\n\n" + cell("x = 1") + cell("raise RuntimeError('broken')"),
+        good=HEADER + "# G\n\n" + cell("print('fine')"),
+        worse=HEADER + "# W\n\n" + cell("1 / 0"),
+    )
+    log = book.build(fails=True)
+    assert "bad: cell 2 (\"raise RuntimeError('broken')\"): RuntimeError: broken" in log
+    assert "worse: cell 1 ('1 / 0'): ZeroDivisionError: division by zero" in log
+    again = book.build(fails=True)
+    assert "executing 2 chapters" in again, "the good chapter is not executed again"
+    assert "RuntimeError: broken" in again
+    book.write(bad=HEADER + "# B\n", worse=HEADER + "# W\n\n" + cell("1 / 1"))
+    assert "executing 1 chapter" in book.build()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
+    book = tiny_book(
+        KEYED,
+        intro=HEADER
+        + "# T\n\n"
+        + cell(
+            "from pathlib import Path\nimport os, time\n"
+            "Path('pid').write_text(str(os.getpid()))\nif not Path('go').exists(): time.sleep(60)"
+        ),
+    )
+    build = subprocess.Popen(
+        [*JUPYTER_BOOK, "build", "book/"],
+        cwd=book.repo,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    pid_file = book.book / "pid"
+    for _ in range(200):
+        if pid_file.exists() and pid_file.read_text(encoding="utf8"):
+            break
+        time.sleep(0.1)
+    build.send_signal(signal.SIGINT)
+    assert build.wait(timeout=20) != 0
+    pid = int(pid_file.read_text(encoding="utf8"))
+    for _ in range(50):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            break
+        time.sleep(0.1)
+    else:
+        pytest.fail("the kernel outlived the build")
+    (book.book / "go").touch()
+    book.build()
+
+
+def test_old_results_are_pruned(tmp_path):
+    from keyed_execution import KEPT_KEYS, Outputs
+
+    for age in range(KEPT_KEYS + 3):
+        folder = tmp_path / f"old{age}"
+        folder.mkdir()
+        os.utime(folder, (1000 - age, 1000 - age))
+    Outputs(tmp_path, "new")
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "new",
+        *(f"old{a}" for a in range(KEPT_KEYS - 1)),
+    }

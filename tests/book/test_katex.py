@@ -1,0 +1,89 @@
+import re
+
+import pytest
+from katex_static import Katex, KatexError
+
+
+@pytest.fixture(scope="module")
+def katex():
+    return Katex({r"\R": r"\mathbb{R}"})
+
+
+@pytest.mark.parametrize("display", [False, True])
+def test_formula_becomes_html_and_mathml(katex, display):
+    html = katex.render(r"\mathrm{softmax}(\frac{QK^\top}{\sqrt{d_k}})V", display=display)
+    assert ('class="katex-display"' in html) == display
+    assert "<math" in html
+    assert 'aria-hidden="true"' in html
+
+
+def test_macros_of_the_settings_are_known(katex):
+    assert "mathbb" in katex.render(r"\R", display=False)
+
+
+@pytest.mark.parametrize(
+    ("tex", "says"),
+    [
+        (r"\nosuchcommand{x}", r"\nosuchcommand"),
+        (r"\frac{1}{", "end of input"),
+        (r"x^", "Expected"),
+    ],
+)
+def test_unparsable_formula_names_the_trouble(katex, tex, says):
+    with pytest.raises(KatexError, match=re.escape(says)):
+        katex.render(tex, display=False)
+
+
+def test_kept_renderings_need_no_engine(tmp_path):
+    first = Katex({}, tmp_path / "katex.json")
+    html = first.render("x^2", display=False)
+    first.save()
+    second = Katex({}, tmp_path / "katex.json")
+    assert second.render("x^2", display=False) == html
+    assert "engine" not in vars(second)
+    # Other macros may mean another rendering, so nothing is reused.
+    third = Katex({r"\x": "y"}, tmp_path / "katex.json")
+    third.render("x^2", display=False)
+    assert "engine" in vars(third)
+
+
+PAGE = r"""# Maths
+
+Inline $a_1$, and {eq}`eq-named`.
+
+$$
+b = \begin{aligned} 1 \\ 2 \end{aligned}
+$$ (eq-named)
+
+$$ c $$
+
+\begin{align*}
+d &= 1
+\end{align*}
+"""
+
+
+def test_every_kind_of_formula_in_a_page(tiny_book):
+    book = tiny_book(["katex_static", "strict_build"], intro=PAGE, plain="# No maths\n")
+    book.build()
+    page = book.page("intro")
+    assert len(re.findall('<span class="katex">', page)) == 4
+    assert len(re.findall('class="math-scroll" tabindex="0"', page)) == 3
+    assert re.search(r'<span class="eqno">\(1\)<a class="headerlink"', page)
+    assert 'href="#equation-eq-named">(1)</a>' in page
+    assert "MathJax" not in page
+    assert "katex.min.css" in page
+    assert (book.html / "_static/katex/fonts/KaTeX_Main-Regular.woff2").is_file()
+    assert "katex" not in book.page("plain"), "a page without maths loads no maths"
+
+
+def test_bad_formula_fails_the_build_and_is_named(tiny_book):
+    book = tiny_book(["katex_static", "strict_build"], intro="# T\n\nText\n$\\nosuch$.\n")
+    log = book.build(fails=True)
+    assert re.search(r"book/intro\.md:\d+: KaTeX: Undefined control sequence: \\nosuch", log)
+
+
+def test_numbered_environment_without_a_name_is_refused(tiny_book):
+    text = "# T\n\n\\begin{align}\nx &= 1\n\\end{align}\n"
+    log = tiny_book(["katex_static", "strict_build"], intro=text).build(fails=True)
+    assert "starred form" in log

@@ -1,0 +1,106 @@
+"""A book of a few pages, built by the real command with the book's own extensions."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTENSIONS = ROOT / "book" / "_ext"
+JUPYTER_BOOK = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+
+HEADER = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+"""
+
+
+def cell(code: str, **options: str) -> str:
+    """Return a code cell in MyST."""
+    lines = "".join(f":{name}: {value}\n" for name, value in options.items())
+    return f"```{{code-cell}} python3\n{lines}{code}\n```\n"
+
+
+@dataclass
+class TinyBook:
+    """``repo/book`` with the pages of a test; ``repo/src`` holds a package of one module."""
+
+    repo: Path
+
+    @property
+    def book(self) -> Path:
+        return self.repo / "book"
+
+    @property
+    def html(self) -> Path:
+        return self.book / "_build" / "html"
+
+    def write(self, **pages: str) -> None:
+        for name, text in pages.items():
+            self.book.joinpath(f"{name}.md").write_text(text, encoding="utf8")
+
+    def page(self, name: str) -> str:
+        return self.html.joinpath(f"{name}.html").read_text(encoding="utf8")
+
+    def build(self, *, fails: bool = False, **environment: str) -> str:
+        """Run `jupyter-book build book/`; return what it printed."""
+        done = subprocess.run(
+            [*JUPYTER_BOOK, "build", "book/"],
+            cwd=self.repo,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        log = done.stdout + done.stderr
+        assert (done.returncode != 0) == fails, f"exit status {done.returncode}\n{log}"
+        return log
+
+
+def make_book(
+    folder: Path, extensions: list[str], *, settings: dict[str, object] | None = None, **pages: str
+) -> TinyBook:
+    """Write ``folder/repo`` with a book of these pages that uses these extensions."""
+    repo = folder / "repo"
+    for folder in ("book/figures", "src/tiny"):
+        (repo / folder).mkdir(parents=True)
+    (repo / "src/tiny/__init__.py").write_text("ANSWER = 42\n", encoding="utf8")
+    config = {
+        "title": "Tiny",
+        "author": "Nobody",
+        "only_build_toc_files": True,
+        "execute": {"execute_notebooks": "force", "timeout": 60},
+        "parse": {
+            "myst_enable_extensions": ["amsmath", "attrs_inline", "colon_fence", "dollarmath"]
+        },
+        "repository": {"url": "https://github.com/example/tiny", "path_to_book": "book"},
+        "sphinx": {
+            "local_extensions": {name: str(EXTENSIONS) for name in extensions},
+            "recursive_update": True,
+            "config": {"language": "en", **(settings or {})},
+        },
+    }
+    toc = {
+        "format": "jb-book",
+        "root": "intro",
+        "chapters": [{"file": name} for name in pages if name != "intro"],
+    }
+    if not toc["chapters"]:
+        del toc["chapters"]
+    book = TinyBook(repo)
+    (repo / "book/_config.yml").write_text(yaml.safe_dump(config), encoding="utf8")
+    (repo / "book/_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf8")
+    book.write(**pages)
+    return book
