@@ -107,12 +107,12 @@ def keep_language(root: etree._Element, language: str) -> None:
 
 
 def fit_width(root: etree._Element, css_class: str) -> None:
-    """Let the drawing shrink with the page, up to its natural width."""
-    width = root.attrib.pop("width", None) or root.get("viewBox").split()[2]
+    """Let the drawing shrink with the page; one that states a width grows to it at most."""
+    root.set("class", f"{css_class} {root.get('class', '')}".strip())
     root.attrib.pop("height", None)
-    number, unit = re.fullmatch(r"([\d.]+)([a-z]*)", width).groups()
-    root.set("class", css_class)
-    root.set("style", f"max-width:{float(number) * POINTS[unit]:g}px")
+    if width := root.attrib.pop("width", None):
+        number, unit = re.fullmatch(r"([\d.]+)([a-z]*)", width).groups()
+        root.set("style", f"max-width:{float(number) * POINTS[unit]:g}px")
 
 
 def describe(root: etree._Element, zh: str, en: str) -> None:

@@ -66,6 +66,11 @@ def test_width_is_the_natural_one_at_most(drawing):
     svg_markup.fit_width(drawing, "figure-svg")
     assert drawing.get("style") == "max-width:480px"  # 360 points
     assert drawing.get("width") is None
+    assert drawing.get("class") == "figure-svg"
+    diagram = svg_markup.parse(FLOW)
+    svg_markup.fit_width(diagram, "diagram-svg")
+    assert diagram.get("class") == "diagram-svg dg"
+    assert diagram.get("style") is None, "diagrams.css decides"
 
 
 PLOT = """---
@@ -96,7 +101,7 @@ The caption with `code`.
 See {numref}`fig-flow`.
 """
 
-FLOW = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 100">
+FLOW = """<svg xmlns="http://www.w3.org/2000/svg" class="dg" viewBox="0 0 360 100">
 <text class="dg-text"><tspan class="bl bl-zh" lang="zh-Hans">查询</tspan></text></svg>"""
 
 
