@@ -1,7 +1,7 @@
 """Curves, regressions and bars: numbers as lines, points and heights."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ from attention_book.inspection.style import (
 FEW_POINTS = 12
 
 
+@runtime_checkable
 class Regression(Protocol):
     """What `regression` reads: training points, and the truth on a grid of test points."""
 

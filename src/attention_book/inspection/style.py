@@ -31,7 +31,7 @@ LINE_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2.5)))
 
 TICK_SIZE = 9
 #: The widest figure, in inches: wider ones become unreadable when a telephone shrinks them.
-MAX_WIDTH = 5.0
+MAX_WIDTH = 4.5
 CURVE_SIZE = (4.5, 2.8)
 
 #: Given to every saved figure: without it an SVG would carry the date.
@@ -63,7 +63,6 @@ STYLE: Any = {
     "axes.prop_cycle": cycler(color=LINE_COLOURS) + cycler(linestyle=LINE_DASHES),
     "figure.figsize": CURVE_SIZE,
     "figure.constrained_layout.use": True,
-    "figure.facecolor": PAPER,
     "axes.facecolor": "none",
     "savefig.facecolor": "auto",
     "mathtext.fontset": "dejavusans",
@@ -97,8 +96,7 @@ def use_style(*, transparent: bool = False) -> None:
         transparent: let the page's background show through, as the site does.
     """
     mpl.rcParams.update(STYLE)
-    if transparent:
-        mpl.rcParams.update({"figure.facecolor": "none", "savefig.facecolor": "none"})
+    mpl.rcParams["figure.facecolor"] = "none" if transparent else PAPER
 
 
 def line_looks() -> Iterator[dict[str, Any]]:

@@ -1,0 +1,126 @@
+import pytest
+import torch
+from torch import nn
+
+from attention_book.attention import (
+    AdditiveScore,
+    Attention,
+    DotProductAttention,
+    HardAttention,
+    ScaledDotScore,
+    causal_mask,
+)
+from attention_book.inspection import capture_attention
+
+BATCH, LENGTH, WIDTH = 2, 5, 3
+
+
+class Reader(nn.Module):
+    """Two attention modules and a dropout, called by position and by name."""
+
+    def __init__(self, second=None):
+        super().__init__()
+        self.first = DotProductAttention(dropout=0.0)
+        self.between = nn.Dropout(0.5)
+        self.second = second or Attention(AdditiveScore(d_q=WIDTH, d_k=WIDTH, d_hidden=7))
+
+    def forward(self, x, mask):
+        x = self.between(self.first(x, x, x, mask))
+        return self.second(keys=x, queries=x, values=x, mask=mask)
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(0)
+    return torch.randn(BATCH, LENGTH, WIDTH, dtype=torch.float64)
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(1)
+    return Reader().double()
+
+
+def hooks(model):
+    return [
+        hook
+        for module in model.modules()
+        for hook in (*module._forward_hooks, *module._forward_pre_hooks)
+    ]
+
+
+def test_weights_times_values_is_what_the_module_returned(x):
+    attention, mask = DotProductAttention(), causal_mask(LENGTH)
+    with capture_attention(attention) as seen:
+        output = attention(x, x, x, mask)
+    assert list(seen) == ["DotProductAttention"]
+    torch.testing.assert_close(seen["DotProductAttention"][0] @ x, output)
+    assert (seen["DotProductAttention"][0][..., ~mask] == 0).all()
+
+
+def test_each_submodule_is_seen_under_its_name_once_per_call(model, x):
+    with capture_attention(model) as seen:
+        model(x, causal_mask(LENGTH))
+        model(2 * x, None)
+    assert {name: len(calls) for name, calls in seen.items()} == {"first": 2, "second": 2}
+    torch.testing.assert_close(seen["first"][1], model.first.weights(2 * x, 2 * x))
+
+
+@pytest.mark.parametrize("second", [None, HardAttention(ScaledDotScore(), choice="sample")])
+def test_outputs_and_random_numbers_are_those_of_a_run_without_capturing(x, second):
+    model = Reader(second).double()
+    torch.manual_seed(5)
+    plain, after_plain = model(x, None), torch.rand(3)
+    torch.manual_seed(5)
+    with capture_attention(model):
+        captured = model(x, None)
+    torch.testing.assert_close(captured, plain, rtol=0, atol=0)
+    torch.testing.assert_close(torch.rand(3), after_plain, rtol=0, atol=0)
+
+
+def test_a_sampled_choice_is_seen_as_it_was_made(x):
+    hard = HardAttention(ScaledDotScore(), choice="sample")
+    with capture_attention(hard) as seen:
+        outputs = [hard(x, x, x) for _ in range(20)]
+    for weights, output in zip(seen["HardAttention"], outputs, strict=True):
+        torch.testing.assert_close(weights @ x, output)
+
+
+def test_no_graph_is_kept_and_gradients_still_flow(model, x):
+    x.requires_grad_()
+    with capture_attention(model) as seen:
+        model(x, None).sum().backward()
+    assert x.grad is not None
+    assert not any(weights.requires_grad for calls in seen.values() for weights in calls)
+
+
+def test_nothing_stays_in_the_model(model, x):
+    before = {name: dict(vars(module)) for name, module in model.named_modules()}
+    with capture_attention(model):
+        assert hooks(model)
+        model(x, None)
+    assert hooks(model) == []
+    after = {name: dict(vars(module)) for name, module in model.named_modules()}
+    assert {n: set(v) for n, v in after.items()} == {n: set(v) for n, v in before.items()}
+
+
+def test_an_error_in_the_model_removes_the_hooks_too(model, x):
+    with pytest.raises(TypeError), capture_attention(model):
+        model(x, torch.zeros(LENGTH, LENGTH))
+    assert hooks(model) == []
+
+
+def test_a_call_that_failed_does_not_disturb_the_next(x):
+    hard = HardAttention(ScaledDotScore(), choice="sample")
+    with capture_attention(hard) as seen:
+        with pytest.raises(TypeError):
+            hard(x, x, x, torch.zeros(LENGTH, LENGTH))
+        torch.rand(1)
+        output = hard(x, x, x)
+    torch.testing.assert_close(seen["HardAttention"][0] @ x, output)
+
+
+def test_a_model_without_attention_is_refused():
+    refused = pytest.raises(ValueError, match="no submodule of Linear has a weights method")
+    with refused, capture_attention(nn.Linear(2, 2)):
+        pass
