@@ -2,13 +2,18 @@
 
 from collections.abc import Iterator
 
+import hypothesis
 import jaxtyping
 import pytest
 
+# Speed is measured in benchmarks/, never by a test; and a test that is red today is red tomorrow.
+hypothesis.settings.register_profile("book", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("book")
+
 
 @pytest.fixture
-def as_in_production() -> Iterator[None]:
-    """Switch the run-time shape checks off: readers run without them, and must get our errors."""
+def unchecked() -> Iterator[None]:
+    """Switch jaxtyping off, as in production, so that our own errors are what is met."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

@@ -1,5 +1,6 @@
 """Small made-up data with a known truth: a curve, and a task of looking things up."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -128,8 +129,8 @@ class LookupBatch:
 def lookup_map(d_key: int) -> Float[Tensor, "d_key d_key"]:
     """Return the fixed rotation R that turns a key into the query that asks for it.
 
-    It depends on ``d_key`` alone. A bilinear score q^T W k finds the right key
-    when W is a multiple of R, however large.
+    It depends on ``d_key`` alone. A bilinear score :math:`q^\\top W k` finds the
+    right key when W is a multiple of R, the surer the larger the multiple.
 
     >>> R = lookup_map(3)
     >>> torch.allclose(R @ R.T, torch.eye(3), atol=1e-6)
@@ -153,13 +154,17 @@ def lookup_task(
 ) -> LookupBatch:
     """Draw tables of keys and labels, and queries that each ask for one key.
 
-    .. math:: k_j \\sim N(0, I), \\qquad q_i = R \\, k_{a(i)} + \\varepsilon_i,
+    .. math:: q_i = R \\, k_{a(i)} + \\varepsilon_i,
         \\qquad \\varepsilon_i \\sim N(0, \\text{noise}^2 I)
 
-    Every example has as many queries as keys, and query i stands at position i,
-    so that local attention has a place to look around. Every key carries one
-    of ``num_labels`` random labels: guessing is right once in ``num_labels``
-    times. As R is fixed, a score must learn it; the plain dot product can't.
+    The keys point in random directions and are all of length
+    :math:`\\sqrt{d_{key}}`: among keys of one length, the largest dot product is
+    the nearest key. The rotation R is :func:`lookup_map`, the same in every
+    batch, so that a score can and must learn it. Each key carries one of
+    ``num_labels`` random labels; a guess is right once in ``num_labels`` times.
+
+    There are as many queries as keys, and query i stands at position i, so that
+    local attention has a place to look around.
 
     Args:
         batch: How many tables.
@@ -182,7 +187,8 @@ def lookup_task(
     """
     sizes = {"batch": batch, "num_keys": num_keys, "d_key": d_key, "num_labels": num_labels}
     _check_task(sizes, noise, reach)
-    keys = torch.randn(batch, num_keys, d_key, generator=generator)
+    directions = torch.randn(batch, num_keys, d_key, generator=generator)
+    keys = math.sqrt(d_key) * torch.nn.functional.normalize(directions, dim=-1)
     labels = torch.randint(num_labels, (batch, num_keys), generator=generator)
     answer_index = _draw_positions(batch, num_keys, reach, generator)
     error = noise * torch.randn(batch, num_keys, d_key, generator=generator)

@@ -280,7 +280,7 @@ def test_the_running_mean_is_the_recurrence_started_at_the_first_loss(
 # --- wrong input -----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 def test_wrong_input_is_named() -> None:
     queries, keys, values, _ = draw_inputs()
     attention = HardAttention(DotScore())

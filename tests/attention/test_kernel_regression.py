@@ -156,7 +156,7 @@ def test_the_leave_one_out_error_is_flat_where_the_test_error_is_not(
     assert tests[best] == pytest.approx(0.072, abs=1e-3)
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 def test_wrong_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"parameter: expected one of .*, got 'width'"):
         LearnableKernelRegression(parameter="width")

@@ -241,7 +241,7 @@ def test_more_data_help_only_a_bandwidth_that_shrinks() -> None:
 # --- wrong input -----------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -262,14 +262,14 @@ def test_wrong_input_is_named(arguments: dict[str, object], message: str) -> Non
         kernel_weights(**(valid | arguments))
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 def test_values_must_match_the_keys() -> None:
     for predict in (nadaraya_watson, average_pooling):
         with pytest.raises(ValueError, match=r"values: .*shape \(4,\), got the shape \(5,\)"):
             predict(torch.ones(3), torch.ones(4), torch.ones(5))
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("keys", [torch.ones(1), torch.ones(0), torch.tensor(1.0)])
 def test_one_key_can_not_be_left_out(keys: torch.Tensor) -> None:
     with pytest.raises(ValueError, match="keys: expected at least 2 to leave one out, got"):

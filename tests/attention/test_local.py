@@ -197,7 +197,7 @@ def test_the_predictor_keeps_the_precision_of_its_inputs(dtype: torch.dtype) -> 
     assert output.isfinite().all()
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 @either
 def test_wrong_input_is_named(attention: LocalAttention) -> None:
     queries, keys, values, _ = draw_inputs()
