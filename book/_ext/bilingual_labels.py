@@ -7,6 +7,7 @@ their place that answers with both languages at once (see `bilingual.marks`), so
 
 from __future__ import annotations
 
+import hashlib
 from gettext import NullTranslations
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import yaml
 from bilingual.marks import Bilingual, mark
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -65,18 +67,37 @@ def author_in_both_languages(
 
 
 def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
-    """sphinx-exercise and sphinx-proof give every box's content the same id: name it after its box."""
+    """Give the boxes of sphinx-exercise and sphinx-proof, and their contents, ids of their own.
+
+    Both packages repeat fixed ids: "exercise-content" for each exercise, "proof" for each proof.
+    """
+    for number, proof in enumerate(doctree.findall(nodes.admonition), start=1):
+        if proof["ids"] == ["proof"]:
+            proof["ids"] = [f"proof-{number}"]
     fixed = ("exercise-content", "solution-content", "proof-content")
-    boxes = 0
-    for section in doctree.findall(nodes.section):
+    for number, section in enumerate(doctree.findall(nodes.section), start=1):
         if section["ids"] and section["ids"][0] in fixed:
-            boxes += 1
-            label = (section.parent.get("ids") or [f"box-{boxes}"])[0]
+            label = (section.parent.get("ids") or [f"box-{number}"])[0]
             section["ids"] = [f"{label}-content"]
+
+
+def visit_folded_cell(translator: Any, node: nodes.Element) -> None:
+    """myst-nb's folded code, without its fixed English label: the visible words name it."""
+    translator.body.append(f'<details class="hide {" ".join(node["classes"])}">\n<summary>')
+    for state, prompt in (("collapsed", "prompt_show"), ("expanded", "prompt_hide")):
+        translator.body.append(f'<span class="{state}">{node[prompt]}</span>')
+    translator.body.append("</summary>\n")
+
+
+def depart_folded_cell(translator: Any, node: nodes.Element) -> None:
+    translator.body.append("</details>\n")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", install, priority=950)  # after every extension's catalogue
     app.connect("doctree-read", unique_ids)
+    app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
+    digest = hashlib.sha256(repr(WORDS).encode()).hexdigest()
+    app.add_config_value("bilingual_words", digest, "env")  # new words: read every page again
     app.connect("html-page-context", author_in_both_languages, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

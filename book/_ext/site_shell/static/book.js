@@ -84,7 +84,7 @@
   }
 
   /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. */
-  const SCROLLS = ".katex-display, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
+  const SCROLLS = ".math-scroll, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
   function reachable() {
     document.querySelectorAll(SCROLLS).forEach((box) => {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
