@@ -1,0 +1,203 @@
+"""The layers of the package, read from its imports; and what each name owes its readers."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import pytest
+
+import attention_book
+
+PACKAGE = "attention_book"
+ROOT = Path(attention_book.__file__).parent
+
+# Lowest first. A unit (a module or a folder directly in the package) imports only from the
+# layers below its own; within a folder imports are free as long as they run in no circle.
+LAYERS = [
+    {"shapes", "seed"},
+    {"attention"},
+    {"datasets", "training"},
+    {"inspection"},
+]
+
+# Everything that comes from outside the standard library, and the modules that may import it.
+EVERYWHERE = ""
+PLOTTING = ("inspection.style", "inspection.heatmaps", "inspection.curves")
+OUTSIDERS = {
+    "torch": (EVERYWHERE,),
+    "jaxtyping": (EVERYWHERE,),
+    "numpy": ("seed", *PLOTTING, "inspection.numbers"),
+    "matplotlib": PLOTTING,
+    "cycler": PLOTTING,
+    "IPython": ("inspection.notebook",),
+    "matplotlib_inline": ("inspection.notebook",),
+}
+
+SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
+MAX_MODULE_LINES = 250
+MAX_FUNCTION_LINES = 40  # without its docstring
+
+PUBLIC_MODULES = [
+    PACKAGE,
+    f"{PACKAGE}.attention",
+    f"{PACKAGE}.datasets",
+    f"{PACKAGE}.training",
+    f"{PACKAGE}.inspection",
+    f"{PACKAGE}.inspection.notebook",
+]
+# What a reader would not type at a prompt, and why.
+NO_EXAMPLE = {
+    "Score": "a protocol: its examples are the scores",
+    "Source": "what show_source returns",
+    "in_book_build": "its answer depends on who runs it",
+}
+
+
+class Module(NamedTuple):
+    """One source file: its name within the package ("" for the root) and its syntax tree."""
+
+    name: str
+    tree: ast.Module
+    num_lines: int
+
+    @property
+    def unit(self) -> str:
+        return self.name.split(".")[0]
+
+
+def read_modules() -> list[Module]:
+    modules = []
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        source = path.read_text(encoding="utf-8")
+        modules.append(Module(name, ast.parse(source), len(source.splitlines())))
+    return modules
+
+
+MODULES = read_modules()
+NAMES = {module.name for module in MODULES}
+every_module = pytest.mark.parametrize("module", MODULES, ids=lambda module: module.name or PACKAGE)
+
+
+def imported_names(tree: ast.Module) -> Iterator[str]:
+    """Every imported module, absolute; `from a import b` gives a.b, as b may be a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: write the import out from {PACKAGE} on"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own_imports(module: Module) -> set[str]:
+    """The modules of the package that this one imports, named as in ``NAMES``."""
+    found = set()
+    for name in imported_names(module.tree):
+        if name.split(".")[0] == PACKAGE:
+            inner = name.removeprefix(PACKAGE).removeprefix(".")
+            found.add(inner if inner in NAMES else inner.rpartition(".")[0])
+    return found
+
+
+def layer_of(unit: str) -> int:
+    for height, units in enumerate(LAYERS):
+        if unit in units:
+            return height
+    raise AssertionError(f"{unit!r} stands in no layer: give it a place in LAYERS")
+
+
+# --- arrows ----------------------------------------------------------------------------------
+
+
+@every_module
+def test_imports_point_down(module: Module) -> None:
+    if module.name == "":  # `import attention_book` stays cheap: the lowest layer only
+        assert {name.split(".")[0] for name in own_imports(module)} <= LAYERS[0]
+        return
+    height = layer_of(module.unit)
+    for name in own_imports(module):
+        unit = name.split(".")[0]
+        below = unit == module.unit or layer_of(unit) < height
+        assert below, f"{module.name} imports {name}, which is not in a layer below"
+
+
+def test_imports_run_in_no_circle() -> None:
+    arrows = {m.name: own_imports(m) for m in MODULES}
+    assert list(TopologicalSorter(arrows).static_order())  # raises CycleError
+
+
+@every_module
+def test_outsiders_are_imported_where_the_table_says(module: Module) -> None:
+    for name in imported_names(module.tree):
+        library = name.split(".")[0]
+        if library == PACKAGE or library in sys.stdlib_module_names:
+            continue
+        assert library in OUTSIDERS, f"{module.name} imports {library}, which is not in OUTSIDERS"
+        allowed = OUTSIDERS[library]
+        assert EVERYWHERE in allowed or module.name in allowed, f"{library} in {module.name}"
+
+
+# --- sizes and names -------------------------------------------------------------------------
+
+
+@every_module
+def test_a_module_is_named_for_an_idea_and_is_short(module: Module) -> None:
+    assert not set(module.name.split(".")) & SHAPELESS_NAMES
+    assert module.num_lines <= MAX_MODULE_LINES
+    assert ast.get_docstring(module.tree), f"{module.name} does not say what it is for"
+
+
+@every_module
+def test_a_function_is_short(module: Module) -> None:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef):
+            num_lines = node.end_lineno - node.lineno + 1 - docstring_lines(node)
+            assert num_lines <= MAX_FUNCTION_LINES, f"{module.name}.{node.name}: {num_lines} lines"
+
+
+def docstring_lines(node: ast.FunctionDef) -> int:
+    if ast.get_docstring(node) is None:
+        return 0
+    return node.body[0].end_lineno - node.body[0].lineno + 1
+
+
+# --- documentation ---------------------------------------------------------------------------
+
+
+def public_objects() -> list[tuple[str, object]]:
+    found = {}
+    for module_name in PUBLIC_MODULES:
+        module = importlib.import_module(module_name)
+        for name in getattr(module, "__all__", None) or defined_in(module):
+            found[f"{module_name}.{name}"] = getattr(module, name)
+    return [
+        (name, thing)
+        for name, thing in found.items()
+        if inspect.isroutine(thing) or inspect.isclass(thing)
+    ]
+
+
+def defined_in(module: ModuleType) -> list[str]:
+    return [
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"), [pytest.param(*pair, id=pair[0]) for pair in public_objects()]
+)
+def test_a_public_name_is_explained_with_an_example(name: str, thing: object) -> None:
+    own_docstring = vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__
+    assert own_docstring, f"{name} has no docstring"
+    if name.rpartition(".")[2] not in NO_EXAMPLE:
+        assert doctest.DocTestParser().get_examples(own_docstring), f"{name} has no example"
