@@ -1,0 +1,378 @@
+"""The drawings of book/figures keep one vocabulary, speak both languages and tell the truth."""
+
+import math
+import os
+import re
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+from lxml import etree
+
+from attention_book.attention import (
+    additive_from_mask,
+    causal_mask,
+    ignore_from_mask,
+    mask_from_lengths,
+    window_mask,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+FIGURES = ROOT / "book" / "figures"
+STYLES = ROOT / "book" / "_ext" / "inline_svg_static" / "diagrams.css"
+LANGUAGE_STYLES = ROOT / "book" / "_ext" / "bilingual" / "static" / "language.css"
+DRAWINGS = sorted(path.stem for path in FIGURES.glob("*.svg"))
+
+SVG = "{http://www.w3.org/2000/svg}"
+ELEMENTS = {"svg", "g", "path", "rect", "circle", "text", "tspan"}
+ATTRIBUTES = {
+    "class", "viewBox", "width", "height", "x", "y", "dy", "d", "cx", "cy", "r", "rx",
+    "transform", "text-anchor", "lang",
+}  # fmt: skip
+LANGUAGE_CLASSES = {"bl", "bl-zh", "bl-en", "bl-sep"}
+CJK = re.compile(r"[\u3400-\u9fff]")
+#: Names of code and of mathematics, the same in both languages.
+NAMES = {"softmax", "tanh", "Linear", "True", "False"}
+NAMES |= {"attn_mask", "key_padding_mask", "SDPA", "MHA"}
+
+everywhere = pytest.mark.parametrize("name", DRAWINGS)
+
+
+def drawing(name: str) -> etree._Element:
+    return etree.parse(str(FIGURES / f"{name}.svg")).getroot()
+
+
+def elements(root: etree._Element) -> list[etree._Element]:
+    return list(root.iter(f"{SVG}*"))
+
+
+def tag(element: etree._Element) -> str:
+    return etree.QName(element).localname
+
+
+def classes(element: etree._Element) -> set[str]:
+    return set((element.get("class") or "").split())
+
+
+def having(root: etree._Element, css_class: str) -> list[etree._Element]:
+    return [element for element in elements(root) if css_class in classes(element)]
+
+
+def number(element: etree._Element, attribute: str) -> float:
+    return float(element.get(attribute))
+
+
+def words(element: etree._Element) -> str:
+    return "".join(element.itertext())
+
+
+# The vocabulary
+
+
+@everywhere
+def test_a_drawing_fits_a_phone_and_scales(name):
+    root = drawing(name)
+    left, top, width, height = map(float, root.get("viewBox").split())
+    assert (left, top, width) == (0, 0, 360)
+    assert 200 <= height <= 560
+    assert root.get("width") == "432"  # its natural size; 14 units of text are 16.8 px there
+    assert classes(root) == {"diagram-svg"}
+
+
+@everywhere
+def test_only_the_vocabulary_is_used(name):
+    known = set(re.findall(r"\.([a-z][\w-]*)", STYLES.read_text("utf8"))) | LANGUAGE_CLASSES
+    for element in elements(drawing(name)):
+        assert tag(element) in ELEMENTS
+        assert set(element.attrib) <= ATTRIBUTES, "no colours, sizes, ids or links of its own"
+        assert element.get("width") is None or tag(element) in {"svg", "rect"}
+        assert classes(element) <= known
+        if tag(element) in {"path", "rect", "circle", "text"}:
+            assert classes(element), "every mark has a role"
+
+
+def test_no_style_is_left_over():
+    used = {c for name in DRAWINGS for element in elements(drawing(name)) for c in classes(element)}
+    defined = set(re.findall(r"\.([a-z][\w-]*)", STYLES.read_text("utf8")))
+    assert defined - LANGUAGE_CLASSES <= used
+
+
+def test_the_legend_shows_every_role():
+    legend = drawing("notation-legend")
+    roles = {"query", "key", "value", "score", "weight", "mask", "hatch", "output", "box", "back"}
+    assert all(having(legend, f"dg-{role}") for role in roles)
+
+
+@everywhere
+def test_a_role_is_known_by_its_shape_too(name):
+    root = drawing(name)
+    holes = [(number(h, "cx"), number(h, "cy")) for h in having(root, "dg-hole")]
+    keys = [key for key in having(root, "dg-key") if tag(key) == "path"]
+    assert len(holes) == len(keys)
+    for query in having(root, "dg-query"):
+        if query.get("rx"):  # a single query; several stand in a table
+            assert number(query, "rx") == pytest.approx(number(query, "height") / 2)
+        else:
+            assert_is_a_table(query)
+    for role in ("key", "value"):
+        for shape in having(root, f"dg-{role}"):
+            following = shape.getnext()
+            if classes(following) & {"dg-hole", "dg-rim"}:
+                continue
+            assert_is_a_table(shape)
+    for score in having(root, "dg-score"):
+        if tag(score) != "path":
+            assert_is_a_table(score)
+    rings = {(r.get("cx"), r.get("cy")) for r in having(root, "dg-ring")}
+    assert {(w.get("cx"), w.get("cy")) for w in having(root, "dg-weight")} <= rings
+
+
+def assert_is_a_table(shape: etree._Element) -> None:
+    """A matrix of many queries, keys …: a rectangle followed by the lines between its cells."""
+    assert tag(shape) == "rect"
+    assert shape.getnext().get("d").count("M") >= 3
+
+
+# The colours and sizes
+
+
+def palettes() -> dict[str, dict[str, str]]:
+    """Return the colours of each mode."""
+    blocks = re.findall(r"^(\S.*?) \{(.*?)^\}", STYLES.read_text("utf8"), re.M | re.S)
+    light, dark = (
+        dict(re.findall(r"--dg-([\w-]+): (#[0-9a-f]{6});", body))
+        for selector, body in blocks
+        if selector.endswith(".diagram-svg")
+    )
+    assert light.keys() == dark.keys()
+    return {"light": light, "dark": dark}
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of WCAG 2.2."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_text_and_shapes_stand_out(mode):
+    colours = palettes()[mode]
+    surfaces = {colour for name, colour in colours.items() if name.endswith("-tint")}
+    surfaces |= {colours["ground"], colours["panel"]}
+    for surface in surfaces:
+        assert contrast(colours["ink"], surface) >= 4.5
+    for surface in (colours["ground"], colours["panel"]):
+        assert contrast(colours["muted"], surface) >= 4.5
+    for role in ("query", "key", "value", "score", "weight", "output", "salient", "muted", "frame"):
+        for surface in (colours["ground"], colours["panel"]):
+            assert contrast(colours[role], surface) >= 3, role
+
+
+def test_text_is_at_least_14_units():
+    sizes = re.findall(r"([^{}]*)\{[^}]*?font-size: ([\d.]+)px", STYLES.read_text("utf8"))
+    assert len(sizes) == 5
+    for selector, size in sizes:
+        assert float(size) >= (12 if ".dg-sub" in selector else 14)
+    for name in DRAWINGS:
+        for text in having(drawing(name), "dg-sub"):
+            assert re.fullmatch(r"[\w₀-₉]{1,2}", words(text)), "small print is for indices only"
+
+
+# The languages
+
+
+@everywhere
+def test_every_text_speaks_both_languages_or_none(name):
+    texts = [element for element in elements(drawing(name)) if tag(element) == "text"]
+    partner = {}
+    for zh, en in pairwise(texts):
+        if {"dg-stack", "bl-zh"} <= classes(zh):
+            assert {"dg-stack", "bl-en"} <= classes(en)
+            assert classes(zh) - {"bl-zh"} == classes(en) - {"bl-en"}
+            assert all(zh.get(a) == en.get(a) for a in ("x", "y", "text-anchor"))
+            assert_languages(zh, en)
+            partner[zh] = partner[en] = True
+    for text in texts:
+        spans = [span for span in text if "bl" in classes(span)]
+        if text in partner:
+            continue
+        if spans:
+            assert [span.get("class") for span in text] == ["bl bl-zh", "bl-sep", "bl bl-en"]
+            assert_languages(*spans)
+        elif "dg-token" in classes(text):  # a word of an example, the same in both languages
+            assert text.get("lang") == ("zh-Hans" if CJK.search(words(text)) else "en")
+        else:
+            assert not CJK.search(words(text))
+            assert set(re.findall(r"[A-Za-z_]{4,}", words(text))) <= NAMES
+
+
+def assert_languages(zh: etree._Element, en: etree._Element) -> None:
+    assert (zh.get("lang"), en.get("lang")) == ("zh-Hans", "en")
+    assert CJK.search(words(zh))
+    assert words(en).strip()
+    assert not CJK.search(words(en))
+
+
+# What the drawings say
+
+
+@pytest.mark.parametrize(
+    ("name", "queries"),
+    [
+        ("attention-output", 1),
+        ("autoregressive-flow", 1),
+        ("average-pooling-vs-attention", 3),
+        ("location-attention", 1),
+        ("query-key-value", 1),
+        ("search-engine", 1),
+        ("seq2seq-fixed-vs-attention", 3),
+        ("soft-hard-local", 3),
+        ("taxonomy", 4),
+        ("three-steps", 4),
+    ],
+)
+def test_the_weights_of_a_query_sum_to_one(name, queries):
+    assert sum(weights(drawing(name)).values()) == pytest.approx(queries, abs=0.02)
+
+
+def weights(root: etree._Element) -> dict[tuple[float, float], float]:
+    """Return the share of its ring that each circle fills, by the circle's centre."""
+    circles = {(c.get("cx"), c.get("cy")): number(c, "r") for c in having(root, "dg-weight")}
+    return {
+        (number(ring, "cx"), number(ring, "cy")): (
+            circles.get((ring.get("cx"), ring.get("cy")), 0) / number(ring, "r")
+        ) ** 2
+        for ring in having(root, "dg-ring")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "offset"),
+    [
+        ("average-pooling-vs-attention", (20, 5)),
+        ("search-engine", (0, 36)),
+        ("seq2seq-fixed-vs-attention", (0, 30)),
+        ("soft-hard-local", (0, 36)),
+    ],
+)
+def test_a_circle_is_as_large_as_the_number_beside_it(name, offset):
+    root = drawing(name)
+    printed = {
+        (number(t, "x"), number(t, "y")): words(t) for t in elements(root) if tag(t) == "text"
+    }
+    for (x, y), weight in weights(root).items():
+        assert weight == pytest.approx(float(printed[x + offset[0], y + offset[1]]), abs=0.006)
+
+
+def test_soft_hard_and_local_use_the_scores_above_them():
+    root = drawing("soft-hard-local")
+    printed = [
+        words(text) for text in elements(root)
+        if tag(text) == "text" and re.fullmatch(r"[\d.]+", words(text))
+    ]  # fmt: skip
+    scores = torch.tensor([float(s) for s in printed[:5]])
+    soft, hard, local = (torch.tensor([float(s) for s in printed[i : i + 5]]) for i in (5, 10, 15))
+    window = window_mask(5, radius=1)[3]
+    assert torch.allclose(soft, scores.softmax(0), atol=0.005)
+    assert hard.tolist() == torch.nn.functional.one_hot(scores.argmax(), 5).tolist()
+    assert torch.allclose(local, scores.masked_fill(~window, -math.inf).softmax(0), atol=0.005)
+    assert len(having(root, "dg-hatch")) == (~window).sum()
+
+
+def test_the_masks_are_those_of_the_package():
+    root = drawing("mask-shapes")
+    seen = torch.tensor([visible(row) for row in having(root, "dg-mask")]).reshape(4, 6, 6)
+    # One panel after the other, row by row.
+    padding = mask_from_lengths(torch.tensor([4]), 6)[0].expand(6, 6)
+    causal, window = causal_mask(6), window_mask(6, radius=1)
+    for drawn, mask in zip(seen, [padding, causal, window, padding & causal & window], strict=True):
+        assert torch.equal(drawn, mask)
+    assert not seen[3, 5].any(), "the arrow points at a query that may see nothing"
+
+
+def visible(row: etree._Element) -> list[bool]:
+    """Return for each cell of a row whether it is free of hatching."""
+    cells = [float(x) for x in re.findall(r"M([\d.]+),", row.get("d"))]
+    size = float(re.search(r" h([\d.]+) ", row.get("d"))[1])
+    hatching = row.getnext()
+    strokes: list[float] = []
+    if hatching is not None and "dg-hatch" in classes(hatching):
+        points = re.findall(r"M([\d.]+),[\d.]+ l(-?[\d.]+),", hatching.get("d"))
+        strokes = [float(x) + float(dx) / 2 for x, dx in points]
+    return [not any(left < x < left + size for x in strokes) for left in cells]
+
+
+def test_the_four_conventions_say_the_same():
+    root = drawing("mask-conventions")
+    drawn = [
+        words(text).replace("−", "-") for text in elements(root)
+        if tag(text) == "text" and re.fullmatch("True|False|0|1|−∞", words(text))
+    ]  # fmt: skip
+    mask = mask_from_lengths(torch.tensor([3]), 5)[0]
+    ignored = ignore_from_mask(mask)[0].tolist()
+    additive = additive_from_mask(mask)[0].tolist()
+    assert drawn[:5] == [str(see) for see in mask[0].tolist()]
+    assert drawn[5:10] == [str(ignore) for ignore in ignored]
+    assert drawn[10:15] == [str(int(ignore)) for ignore in ignored]
+    assert drawn[15:] == ["0" if bias == 0 else "-∞" for bias in additive]
+    hatched = ["dg-halo" in classes(text) for text in elements(root) if words(text) in ("1", "−∞")]
+    assert all(hatched), "what is ignored is hatched"
+
+
+# What the reader sees
+
+OVERLAPS = """() => {
+  const troubles = [];
+  const frame = document.querySelector('svg').getBoundingClientRect();
+  const scale = frame.width / 360;
+  const boxes = [...document.querySelectorAll('svg text')]
+    .filter(text => getComputedStyle(text).display !== 'none')
+    .map(text => [text.textContent, text.getBoundingClientRect()])
+    .filter(([_, box]) => box.width > 0);
+  boxes.forEach(([text, box], i) => {
+    if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1
+        || box.bottom > frame.bottom + 1) troubles.push(`${text} leaves the drawing`);
+    for (const [other, its] of boxes.slice(0, i)) {
+      const width = Math.min(box.right, its.right) - Math.max(box.left, its.left);
+      const height = Math.min(box.bottom, its.bottom) - Math.max(box.top, its.top);
+      if (width > 1 && height > 4 * scale) troubles.push(`${text} lies over ${other}`);
+    }
+  });
+  return troubles;
+}"""
+
+
+@pytest.fixture(scope="module")
+def sheet(browser_type):
+    """A blank page in the system's chromium, as wide as a phone."""
+    chromium = os.environ.get("CHROME_PATH") or shutil.which("chromium")
+    if not chromium:
+        missing = pytest.fail if os.environ.get("BOOK_REQUIRE_BROWSER") else pytest.skip
+        missing("no chromium found: install it or set CHROME_PATH")
+    browser = browser_type.launch(
+        executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    )
+    yield browser.new_page(viewport={"width": 360, "height": 640})
+    browser.close()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("language", ["zh", "en", "both", None])
+@everywhere
+def test_no_text_leaves_its_drawing_or_lies_over_another(sheet, name, language):
+    styles = STYLES.read_text("utf8") + LANGUAGE_STYLES.read_text("utf8")
+    attribute = f' data-language="{language}"' if language else ""
+    sheet.set_content(
+        f"<!doctype html><html{attribute}><style>{styles} body {{ margin: 0 }} "
+        "svg { display: block; width: 100%; height: auto }</style>"
+        f"{etree.tostring(drawing(name), encoding='unicode')}"
+    )
+    assert sheet.evaluate(OVERLAPS) == []
