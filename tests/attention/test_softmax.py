@@ -141,8 +141,17 @@ def test_a_visible_score_that_is_no_number_is_named(poison):
 
 
 def test_a_compiled_graph_does_not_look_at_the_scores(monkeypatch):
+    scores, mask = torch.randn(2, 3, 5), random_mask(2, 3, 5)
+    eager = masked_softmax(scores, mask)
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+    torch.testing.assert_close(masked_softmax(scores, mask), eager)
     assert masked_softmax(torch.full((1, 2), math.nan)).isnan().all()
+
+
+def test_no_nan_on_the_way_back_either():
+    scores = torch.randn(2, 3, 5, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):  # raises at the first NaN, even one masked later
+        masked_softmax(scores, random_mask(2, 3, 5)).sum().backward()
 
 
 def test_no_queries_and_no_examples_are_fine():

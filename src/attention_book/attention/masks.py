@@ -39,15 +39,15 @@ def check_mask(
 a bias, never a mask: convert it with mask_from_additive
     """
     check_boolean("mask", mask, "may attend")
-    leading = mask.shape[:-2] if batch is None else batch
-    expected = (*leading, queries_count, keys_count)
-    sizes = zip(reversed(mask.shape), reversed(expected), strict=False)
-    broadcasts = 2 <= mask.ndim <= len(expected) and all(have in (1, want) for have, want in sizes)
-    if not broadcasts:
+    shape = tuple(mask.shape)
+    expected = (*(shape[:-2] if batch is None else batch), queries_count, keys_count)
+    sizes = zip(reversed(shape), reversed(expected), strict=False)
+    fits = all(have in (1, want) for have, want in sizes)
+    if not (fits and 2 <= len(shape) <= len(expected)):
         wanted = ("*batch", queries_count, keys_count) if batch is None else expected
         raise ValueError(
             f"mask: expected a shape that broadcasts to (*batch, query, key) = {wanted}, "
-            f"got {tuple(mask.shape)}; lengths and key paddings are converted with "
+            f"got {shape}; lengths and key paddings are converted with "
             "mask_from_lengths and mask_from_key_padding"
         )
 

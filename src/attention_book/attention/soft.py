@@ -94,7 +94,7 @@ def dot_product_attention(
     )
     # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
     # of a query that may see nothing. The explicit way names the one and mends the other.
-    if not torch.compiler.is_compiling() and output.detach().sum().isnan():
+    if not torch.compiler.is_compiling() and math.isnan(output.detach().sum().item()):
         weights = masked_softmax(_scaled_scores(queries, keys, scale), mask)
         output = F.dropout(weights, dropout) @ values
     return output

@@ -38,16 +38,19 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
             [0.0000, 0.0000, 0.0000]])
     """
     _check_scores(scores)
-    hidden = scores == -math.inf
+    visible = scores
     if mask is not None:
         check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2])
-        hidden = hidden | ~mask
-    sees_nothing = hidden.all(dim=-1, keepdim=True)
-    # A row of -inf alone would be 0/0: such a row goes through softmax as zeros.
-    visible = scores.masked_fill(hidden, -math.inf).masked_fill(sees_nothing, 0.0)
+        visible = scores.masked_fill(~mask, -math.inf)
+    largest = visible.detach().amax(dim=-1, keepdim=True)
+    sees_nothing = largest == -math.inf
     if not torch.compiler.is_compiling():  # a compiled graph can't branch on data
-        reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
-    return visible.softmax(dim=-1).masked_fill(sees_nothing, 0.0)
+        if not (largest < math.inf).all():
+            reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
+        if not sees_nothing.any():
+            return visible.softmax(dim=-1)
+    # A row of -inf alone would be 0/0: it goes through softmax as zeros and comes out as zeros.
+    return visible.masked_fill(sees_nothing, 0.0).softmax(dim=-1).masked_fill(sees_nothing, 0.0)
 
 
 def _check_scores(scores: Scores) -> None:
