@@ -17,7 +17,8 @@ class RegressionData:
     """Noisy points of a curve, and the curve itself where we will predict.
 
     Attributes:
-        x_train, y_train: The points, sorted by x, (n_train,).
+        x_train: Where the points lie, sorted, (n_train,).
+        y_train: Their noisy values, (n_train,).
         x_test: Where to predict, (n_test,).
         y_true: The curve without noise at ``x_test``.
 
