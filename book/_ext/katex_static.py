@@ -92,8 +92,16 @@ class Katex:
 def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
     """Return a formula's HTML, or its source after a warning."""
     katex: Katex = self.builder.app.katex  # type: ignore[attr-defined]
+    tex = node.astext()
+    if (
+        display
+        and r"\\" in tex
+        and not node.get("nowrap")
+        and not tex.lstrip().startswith(r"\begin")
+    ):
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"  # as Sphinx promises for every renderer
     try:
-        return katex.render(node.astext(), display=display)
+        return katex.render(tex, display=display)
     except KatexError as error:
         logger.warning("KaTeX: %s in %r", error, node.astext(), location=node, type="katex_static")
         return f"<code>{self.encode(node.astext())}</code>"

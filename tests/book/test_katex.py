@@ -57,6 +57,10 @@ $$ (eq-named)
 
 $$ c $$
 
+```{math}
+e &= 1 \\ f &= 2
+```
+
 \begin{align*}
 d &= 1
 \end{align*}
@@ -67,8 +71,8 @@ def test_every_kind_of_formula_in_a_page(tiny_book):
     book = tiny_book(["katex_static", "strict_build"], intro=PAGE, plain="# No maths\n")
     book.build()
     page = book.page("intro")
-    assert len(re.findall('<span class="katex">', page)) == 4
-    assert len(re.findall('class="math-scroll" tabindex="0"', page)) == 3
+    assert len(re.findall('<span class="katex">', page)) == 5
+    assert len(re.findall('class="math-scroll" tabindex="0"', page)) == 4
     assert re.search(r'<span class="eqno">\(1\)<a class="headerlink"', page)
     assert 'href="#equation-eq-named">(1)</a>' in page
     assert "MathJax" not in page

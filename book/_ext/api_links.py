@@ -1,0 +1,207 @@
+"""Links between the chapters and the package's reference.
+
+From a reference entry back to the section that explains it: the first, in the order of the
+table of contents, that shows the source (``literalinclude`` with ``:pyobject:``, or a
+``show_source`` cell), else the first that mentions the name with ``{py:...}``. From names that
+the package does not define (torch's, Python's) to nowhere, without a warning.
+"""
+
+import builtins
+import collections.abc
+import re
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.directives.code import LiteralInclude
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
+#: Packages whose objects the book names but does not document.
+FOREIGN_PACKAGES = {
+    *("torch", "nn", "F", "numpy", "np", "matplotlib", "plt", "jaxtyping", "keras", "tensorflow"),
+    *sys.stdlib_module_names,
+}
+FOREIGN_NAMES = {
+    *("Tensor", "Float", "Bool", "Int", "Shaped"),
+    *("NDArray", "Axes", "Figure", "Colormap", "Path", "ModuleType"),
+    *dir(builtins),
+    *typing.__all__,
+    *collections.abc.__all__,
+}
+SHOW_SOURCE = re.compile(r"\bshow_source\((\w+)")
+
+Place = tuple[str, str]  # a page and an anchor on it
+
+
+class ExplainedIn(nodes.Element):
+    """Becomes "Explained in ..." once all chapters have been read."""
+
+
+class NotedLiteralInclude(LiteralInclude):
+    """Sphinx's directive; its result remembers which object it shows."""
+
+    def run(self) -> list[nodes.Node]:
+        result = super().run()
+        if "pyobject" in self.options:
+            _, path = self.env.relfn2path(self.arguments[0])
+            for node in result:
+                node["shows_source"] = (str(Path(path)), self.options["pyobject"])  # type: ignore[index]
+        return result
+
+
+def shown_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
+    """Yield the public names whose source a page shows, and where."""
+    names = app.api_reference.names  # type: ignore[attr-defined]
+    by_place = {(str(d.file), name.rpartition(".")[2]): name for name, d in names.items()}
+    by_short = {name.rpartition(".")[2]: name for name in names}
+    for node in doctree.findall(nodes.Element):
+        if "shows_source" in node:
+            file, pyobject = node["shows_source"]
+            name = by_place.get((str(Path(file).resolve()), pyobject.partition(".")[0]))
+            if name:
+                yield name, node
+        elif isinstance(node, nodes.literal_block):
+            for short in SHOW_SOURCE.findall(node.astext()):
+                if short in by_short:
+                    yield by_short[short], node
+
+
+def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
+    names = app.api_reference.names  # type: ignore[attr-defined]
+    for node in doctree.findall(addnodes.pending_xref):
+        target = node.get("reftarget", "").removeprefix("~")
+        if node.get("refdomain") == "py":
+            for name in (target, target.rpartition(".")[0]):  # a method speaks for its class
+                if name in names:
+                    yield name, node
+
+
+def section_of(node: nodes.Node, docname: str) -> Place:
+    while node is not None and not isinstance(node, nodes.section):
+        node = node.parent
+    is_top = node is None or not isinstance(node.parent, nodes.section)
+    return docname, "" if is_top else node["ids"][0]  # type: ignore[index]
+
+
+def collect(app: Sphinx, doctree: nodes.document) -> None:
+    """Remember what this page shows and mentions; only pages with cells explain."""
+    env = app.env
+    if not hasattr(env, "api_explained"):
+        env.api_explained = {}  # type: ignore[attr-defined]
+    if "kernelspec" not in env.metadata.get(env.docname, {}):
+        return
+    found: dict[str, dict[str, Place]] = {"shown": {}, "mentioned": {}}
+    for kind, names in (("shown", shown_names), ("mentioned", mentioned_names)):
+        for name, node in names(app, doctree):
+            found[kind].setdefault(name, section_of(node, env.docname))
+    env.api_explained[env.docname] = found  # type: ignore[attr-defined]
+
+
+def in_reading_order(env: BuildEnvironment) -> list[str]:
+    order: list[str] = []
+
+    def visit(docname: str) -> None:
+        if docname not in order:
+            order.append(docname)
+            for child in env.toctree_includes.get(docname, []):
+                visit(child)
+
+    visit(env.config.root_doc)
+    return order
+
+
+def explanations(env: BuildEnvironment) -> dict[str, Place]:
+    """Return the place that explains each name."""
+    explained = getattr(env, "api_explained", {})
+    pages = [explained[d] for d in in_reading_order(env) if d in explained]
+    places: dict[str, Place] = {}
+    for kind in ("shown", "mentioned"):
+        for page in pages:
+            for name, place in page[kind].items():
+                places.setdefault(name, place)
+    return places
+
+
+def titles(env: BuildEnvironment, places: dict[str, Place]) -> dict[str, tuple[Place, str]]:
+    return {n: (p, env.titles[p[0]].astext()) for n, p in places.items() if p[0] in env.titles}
+
+
+def rewrite_reference(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Write the reference's pages again if a chapter that they link to has moved."""
+    now = titles(env, explanations(env))
+    if now == getattr(env, "api_explanations", None):
+        return []
+    env.api_explanations = now  # type: ignore[attr-defined]
+    return [docname for docname in getattr(env, "api_entries", {}) if docname in env.found_docs]
+
+
+def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Write the links back."""
+    places = explanations(app.env) if any(doctree.findall(ExplainedIn)) else {}
+    for node in list(doctree.findall(ExplainedIn)):
+        place = places.get(node["name"])
+        if place is None:
+            node.parent.remove(node)
+            continue
+        title = nodes.inline("", "", *(c.deepcopy() for c in app.env.titles[place[0]].children))
+        link = make_refnode(app.builder, docname, place[0], place[1], title)
+        label = [*words("zh", "讲解："), *words("en", "Explained in: ")]
+        node.replace_self(nodes.paragraph("", "", *label, link, classes=["api-explained"]))
+
+
+def words(language: str, text: str) -> list[nodes.Node]:
+    """Return text in one language, as the roles {zh} and {en} make it."""
+    from bilingual.nodes import LanguageInline
+
+    return [LanguageInline("", "", nodes.Text(text), language=language)]
+
+
+def resolve_foreign_names(
+    app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.Element
+) -> nodes.Node | None:
+    """Resolve what the domain cannot: tensor types, names by their inner path, foreign names."""
+    if node.get("refdomain") != "py":
+        return None
+    reference = app.api_reference  # type: ignore[attr-defined]
+    target = node["reftarget"]
+    first, short = target.partition(".")[0], target.rpartition(".")[2]
+    shape = f"{reference.shapes}.{short}"
+    if shape in reference.names and target in (short, shape):
+        page = getattr(env, "api_shapes_page", "")
+        anchor = f"shape-{short.lower()}"
+        return make_refnode(app.builder, node["refdoc"], page, anchor, content) if page else content
+    if first == reference.package or first == target:
+        same = [name for name in reference.names if name.rpartition(".")[2] == short]
+        if len(same) == 1 and (first == target or same[0] != target):
+            inventory = env.get_domain("py").objects  # type: ignore[attr-defined]
+            if entry := inventory.get(same[0]):
+                anchor = entry.node_id
+                return make_refnode(app.builder, node["refdoc"], entry.docname, anchor, content)
+    is_foreign = first in FOREIGN_PACKAGES or (first == target and target in FOREIGN_NAMES)
+    return content if is_foreign or is_inner_name(reference, target) else None
+
+
+def is_inner_name(reference: Any, target: str) -> bool:
+    """Tell whether a signature names something of the package that is not public."""
+    pattern = re.compile(rf"^(class {re.escape(target)}\b|{re.escape(target)} = )", re.M)
+    files = (reference.source / reference.package).rglob("*.py")
+    return any(pattern.search(file.read_text(encoding="utf8")) for file in files)
+
+
+def forget_page(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    getattr(env, "api_explained", {}).pop(docname, None)
+
+
+def setup_links(app: Sphinx) -> None:
+    app.add_node(ExplainedIn)
+    app.add_directive("literalinclude", NotedLiteralInclude, override=True)
+    app.connect("env-purge-doc", forget_page)
+    app.connect("doctree-read", collect)
+    app.connect("env-updated", rewrite_reference)
+    app.connect("doctree-resolved", fill_in)
