@@ -100,13 +100,13 @@ def is_marked(text: str) -> bool:
 
 
 def split_pair(text: str, separator: str = " | ") -> str:
-    """Make "中文 | English" a bilingual string; leave any other text as it is.
+    """Mark the languages of "中文 | English"; leave any other text as it is.
 
     >>> pick(split_pair("参考 | Reference"), "en")
     'Reference'
     """
     zh, found, en = text.partition(separator)
-    return Bilingual(zh.strip(), en.strip()) if found else text
+    return mark("zh", zh.strip()) + mark("en", en.strip()) if found else text
 
 
 def resolve(html: str) -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from .marks import EN, END, LANGUAGES, ZH, mark, split_pair
+
+logger = logging.getLogger(__name__)
+_PUNCTUATION = re.compile("[\u3000-\u303f\uff00-\uff65—…“”‘’]")
+_CHINESE = re.compile("[\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uff65]")
 
 
 def language_of(node: nodes.Node) -> str | None:
@@ -86,6 +93,53 @@ class DropBlanksBetweenLanguages(SphinxTransform):
             blank, other = (node.parent.children + [None, None])[position + 1 : position + 3]
             if isinstance(blank, nodes.Text) and not blank.strip() and isinstance(other, LanguageInline):
                 node.parent.remove(blank)
+            elif isinstance(blank, nodes.Text) and re.match("[A-Za-z0-9_]", blank):
+                logger.warning(
+                    "{%s}`%s` ends before %r: write ``…`` around a text that holds `code`",
+                    node["language"], nodes.Element.astext(node), blank.split()[0],
+                    location=node, type="bilingual",
+                )  # fmt: skip
+
+
+class JoinChineseLines(SphinxTransform):
+    """A line break in Chinese source is no blank: sentences stand on lines of their own there."""
+
+    default_priority = 860
+
+    def apply(self) -> None:
+        for block in self.document.findall(_is_chinese):
+            texts = list(block.findall(nodes.Text))
+            for position, text in enumerate(texts):
+                if "\n" not in text or isinstance(text.parent, (nodes.literal, nodes.FixedTextElement)):
+                    continue
+                before = str(texts[position - 1]) if position else ""
+                after = str(texts[position + 1]) if position + 1 < len(texts) else ""
+                joined = join_chinese_lines(str(text), before, after)
+                if joined != text:
+                    texts[position] = nodes.Text(joined)
+                    text.parent.replace(text, texts[position])
+
+
+def join_chinese_lines(text: str, before: str = "", after: str = "") -> str:
+    """Drop the line breaks that a Chinese reader would see as stray blanks.
+
+    >>> join_chinese_lines("权重之和为一。\\n没有例外。")
+    '权重之和为一。没有例外。'
+    >>> join_chinese_lines("见 PyTorch\\nattention 一节")
+    '见 PyTorch\\nattention 一节'
+    """
+
+    def joined(found: re.Match[str]) -> str:
+        left = (before + text[: found.start()])[-1:]
+        right = (text[found.end() :] + after)[:1]
+        wide = _PUNCTUATION.match(left) or _PUNCTUATION.match(right)
+        return "" if wide or (_CHINESE.match(left) and _CHINESE.match(right)) else found[0]
+
+    return re.sub(r"[ \t]*\n[ \t]*", joined, text)
+
+
+def _is_chinese(node: nodes.Node) -> bool:
+    return language_of(node) == "zh"
 
 
 class PairBlocks(SphinxTransform):
@@ -124,7 +178,7 @@ def split_captions(app: Sphinx, doctree: nodes.document) -> None:
     """Part captions of the table of contents are written "中文 | English"."""
     for toctree in doctree.findall(addnodes.toctree):
         if toctree.get("caption"):
-            toctree["caption"] = str.__str__(split_pair(toctree["caption"]))
+            toctree["caption"] = split_pair(toctree["caption"])
             toctree["rawcaption"] = toctree["caption"]
 
 

@@ -1,0 +1,97 @@
+"""No English word is left in a Chinese page except names and code, and the reverse."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from bilingual_labels import WORDS
+
+# names, and words that are the same for every reader
+NAMES = {
+    "English", "EN", "Ctrl", "GitHub", "Colab", "Binder", "Python", "PyTorch", "Keras",
+    "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
+    "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
+}  # fmt: skip
+ENGLISH = re.compile(r"[A-Za-z]{2,}(?:_[A-Za-z]+)*")
+IDENTIFIER = re.compile(r"\w+(?:\.\w+)+")  # attention_book.attention.masked_softmax
+CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+WALK = """
+language => {
+  const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output, .citation," +
+    " .sig, [data-alt-zh], dl.glossary dt, [translate=no], .language-toggle button, svg";
+  const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)" : ".bl-en, [lang=zh-Hans]:not(html)";
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode.data.trim(), parent = walker.currentNode.parentElement;
+    if (!text || parent.closest(skip) || parent.closest(own)) continue;
+    if (!parent.checkVisibility({visibilityProperty: true})) continue;
+    found.push(["text", text, parent.outerHTML.slice(0, 120)]);
+  }
+  for (const name of ["title", "aria-label", "placeholder", "alt", "data-bs-original-title", "data-tooltip"])
+    for (const element of document.querySelectorAll(`[${name}]`)) {
+      if (element.closest(skip.replace(", svg", "")) || element.closest(own)) continue;
+      found.push([name, element.getAttribute(name), element.outerHTML.slice(0, 120)]);
+    }
+  found.push(["window", document.title, ""]);
+  return found;
+}
+"""
+
+
+def leftovers(page: Any, language: str) -> list[str]:
+    """What is written in the other language."""
+    troubles = []
+    for kind, text, where in page.evaluate(WALK, language):
+        if language == "zh":
+            prose = IDENTIFIER.sub("", text)
+            foreign = [word for word in ENGLISH.findall(prose) if word not in NAMES]
+        else:
+            foreign = CHINESE.findall(text)
+        if foreign:
+            troubles.append(f"{kind}: {' '.join(foreign)!r} in {text[:80]!r} ({where})")
+    return troubles
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_one_language_on_a_page(page: Any, base_url: str, page_name: str, language: str) -> None:
+    page.goto(f"{base_url}/{page_name}?lang={language}")
+    page.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
+    page.evaluate("document.querySelectorAll('.folded > .admonition-title button').forEach(b => b.click())")
+    troubles = leftovers(page, language)
+    assert not troubles, "\n" + "\n".join(troubles)
+
+
+@pytest.mark.browser
+def test_the_walk_finds_a_leftover(page: Any, base_url: str) -> None:
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    page.evaluate("document.querySelector('article').insertAdjacentHTML('beforeend', '<p>left over</p>')")
+    page.evaluate("document.querySelector('article').setAttribute('title', 'forgotten')")
+    assert [trouble.split(":")[0] for trouble in leftovers(page, "zh")] == ["text", "title"]
+
+
+@pytest.mark.browser
+def test_words_of_the_search_page(page: Any, base_url: str) -> None:
+    for language, words in (("zh", "找到"), ("en", "found")):
+        page.goto(f"{base_url}/search.html?q=softmax&lang={language}")
+        page.wait_for_selector("#search-results li")
+        assert words in page.locator("#search-status").inner_text()
+
+
+def test_every_word_has_its_translation() -> None:
+    for english, chinese in WORDS.items():
+        assert CHINESE.search(chinese), english
+        assert re.findall(r"%(?:\(\w+\))?s", english) == re.findall(r"%(?:\(\w+\))?s", chinese)
+
+
+def test_one_language_in_figures(site: Any) -> None:
+    """Every figure has a description in both languages."""
+    from lxml import html
+
+    for path in site.glob("*.html"):
+        for svg in html.parse(str(path)).xpath("//article//svg[@role='img']"):
+            assert svg.get("data-alt-zh"), path
+            assert svg.get("data-alt-en"), path

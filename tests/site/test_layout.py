@@ -1,0 +1,139 @@
+"""Wide and narrow screens, both colour modes, paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+WIDER_THAN_THE_PAGE = """
+() => {
+  const width = document.documentElement.clientWidth, found = [];
+  for (const element of document.querySelectorAll("main *")) {
+    const box = element.getBoundingClientRect();
+    if (!box.width || box.right <= width + 1) continue;
+    if (element.closest("pre, .math-scroll, .table-box, .katex-mathml, dialog, [hidden], svg")) continue;
+    if (getComputedStyle(element).position === "fixed") continue;
+    found.push(`${element.tagName}.${element.className} ${Math.round(box.right)}`);
+  }
+  return found;
+}
+"""
+OPEN = """document.querySelectorAll('details').forEach(box => box.open = true);
+document.querySelectorAll('.folded .fold-button').forEach(button => button.click())"""
+
+
+@pytest.mark.parametrize("width", [360, 390, 1280])
+def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto(f"{base_url}/{page_name}?lang=both")
+    page.evaluate(OPEN)
+    for language in ("both", "zh", "en"):
+        page.evaluate("language => document.querySelector(`[data-set-language=${language}]`).click()", language)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert not page.evaluate(WIDER_THAN_THE_PAGE)
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_header_fits_a_phone(page: Any, base_url: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    shown = [button for button in page.locator(".bd-header-article :is(button, a)").all() if button.is_visible()]
+    boxes = [button.bounding_box() for button in shown]
+    assert len(boxes) >= 7  # the sidebar's button, three languages, mode, search, outline
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    assert max(box["y"] for box in boxes) - min(box["y"] for box in boxes) < 12  # one row
+    assert all(box["height"] >= 24 and box["width"] >= 24 for box in boxes)
+
+
+def test_equation_number_stays_in_sight(page: Any, base_url: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    for number in page.locator("div.math:visible > .eqno").all():
+        box = number.bounding_box()
+        scroll = number.locator("xpath=../*[contains(@class,'math-scroll')]").bounding_box()
+        assert scroll["x"] + scroll["width"] <= box["x"]  # at the right, beside its equation
+        assert box["x"] + box["width"] <= 360
+
+
+def test_what_scrolls_is_reachable_by_keyboard(page: Any, base_url: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    stuck = page.evaluate(
+        """[...document.querySelectorAll("article :is(pre, .math-scroll, .table-box)")]
+           .filter(box => box.scrollWidth > box.clientWidth + 1 && box.tabIndex !== 0).length"""
+    )
+    assert stuck == 0
+
+
+def test_colour_mode_is_remembered(page: Any, base_url: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.locator(".theme-switch-button").click()  # auto, then light
+    page.goto(f"{base_url}/intro.html")
+    assert page.locator("html").get_attribute("data-theme") == "light"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+
+
+class TestFolding:
+    def test_solutions_fold_and_open(self, page: Any, base_url: str) -> None:
+        page.goto(f"{base_url}/masks.html?lang=zh")
+        box = page.locator(".solution.dropdown").first
+        button = box.locator(".fold-button").first
+        content = box.locator(":scope > :not(.admonition-title)").first
+        assert button.get_attribute("aria-expanded") == "false"
+        assert not content.is_visible()
+        button.focus()
+        page.keyboard.press("Enter")
+        assert button.get_attribute("aria-expanded") == "true"
+        assert content.is_visible()
+
+    def test_a_link_opens_what_it_points_at(self, page: Any, base_url: str) -> None:
+        page.goto(f"{base_url}/masks.html?lang=zh")
+        anchor = page.locator(".solution.dropdown").first.get_attribute("id")
+        page.goto(f"{base_url}/masks.html?lang=zh#{anchor}")
+        page.reload()
+        assert "folded" not in page.locator(f"[id='{anchor}']").get_attribute("class")
+
+    def test_open_without_javascript(self, browser: Any, base_url: str) -> None:
+        page = browser.new_page(java_script_enabled=False)
+        page.goto(f"{base_url}/masks.html")
+        assert page.locator(".solution.dropdown > :not(.admonition-title)").first.is_visible()
+        page.close()
+
+
+def test_copying_leaves_prompts_out(page: Any, context: Any, base_url: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{base_url}/masks.html?lang=en")
+    page.evaluate(
+        """() => { const pre = document.querySelector("article .highlight > pre");
+           pre.textContent = ">>> x = 1\\n>>> if x:\\n...     x\\n1\\n"; }"""
+    )
+    button = page.locator("article .copy-button").first
+    assert button.get_attribute("aria-label") == "Copy the code"
+    button.evaluate("button => button.click()")
+    page.wait_for_timeout(200)
+    assert page.evaluate("navigator.clipboard.readText()") == "x = 1\nif x:\n    x"
+
+
+def test_paper(page: Any, base_url: str, tmp_path: Path) -> None:
+    """In print: one language, no frame, solutions open, code wrapped."""
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    for frame in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer", ".copy-button"):
+        assert not page.locator(frame).first.is_visible(), frame
+    assert page.locator("article h1 .bl-zh").is_visible()
+    assert not page.locator("article h1 .bl-en").is_visible()
+    assert page.locator(".folded").count() == 0
+    wraps = page.evaluate("getComputedStyle(document.querySelector('article pre')).whiteSpace")
+    assert wraps == "pre-wrap"
+    page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
+    assert not page.evaluate(
+        """[...document.querySelectorAll("article pre")].some(pre => pre.scrollWidth > pre.clientWidth + 1)"""
+    )

@@ -1,0 +1,118 @@
+"""Search: two-character words, phrases, stems; each heading once, in the reader's language."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bilingual_search import Section
+
+pytestmark = pytest.mark.browser
+
+
+def results(page: Any, base_url: str, query: str, language: str = "zh") -> list[tuple[str, str]]:
+    """The titles and addresses of what was found."""
+    page.goto(f"{base_url}/search.html?lang={language}")
+    page.fill("#book-search", query)
+    page.wait_for_function("document.getElementById('search-status').textContent.trim() !== ''")
+    links = page.locator("#search-results li > a").all()
+    return [(link.inner_text(), link.get_attribute("href")) for link in links]
+
+
+@pytest.mark.parametrize(
+    ("query", "chapter"),
+    [
+        ("掩码", "masks.html"),  # two characters
+        ("填充", "masks.html"),
+        ("注意力", "attention-cues.html"),
+        ("掩码实验室", "masks.html"),  # a phrase of a heading
+        ("没有一个键", None),
+        ("masks", "masks.html"),
+        ("masking", "masks.html"),  # another form of the word
+        ("queries", "attention-cues.html"),
+        ("masked_softmax", "masks.html"),  # a name
+        ("softmax 掩码", "masks.html"),  # both languages at once
+        ("MASK", "masks.html"),
+    ],
+)
+def test_finds(page: Any, base_url: str, query: str, chapter: str | None) -> None:
+    found = [href.split("#")[0] for _, href in results(page, base_url, query)]
+    if chapter is None:
+        assert isinstance(found, list)
+    else:
+        assert chapter in found
+
+
+def test_finds_nothing_and_says_so(page: Any, base_url: str) -> None:
+    assert results(page, base_url, "qwertyuiop") == []
+    assert "没有找到" in page.locator("#search-status").inner_text()
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_heading_is_listed_once_in_the_readers_language(
+    page: Any, base_url: str, language: str
+) -> None:
+    for query in ("掩码", "mask"):
+        found = results(page, base_url, query, language)
+        places = [href for _, href in found]
+        assert len(places) == len(set(places))
+        chinese = [any("\u4e00" <= letter <= "\u9fff" for letter in title) for title, _ in found]
+        if language == "en":
+            assert not any(chinese)
+        else:
+            assert sum(chinese) > len(chinese) / 2  # the rest are names of functions
+
+
+def test_results_follow_the_toggle(page: Any, base_url: str) -> None:
+    results(page, base_url, "掩码", "zh")
+    page.get_by_role("button", name="English").click()
+    page.wait_for_function("document.getElementById('search-status').textContent.includes('found')")
+
+
+def test_a_result_leads_to_its_place(page: Any, base_url: str) -> None:
+    for _, href in results(page, base_url, "softmax")[:5]:
+        page.goto(f"{base_url}/{href}")
+        anchor = href.partition("#")[2]
+        assert not anchor or page.locator(f"[id='{anchor}']").count() == 1
+
+
+def test_the_query_is_text_not_markup(page: Any, base_url: str) -> None:
+    results(page, base_url, "<img src=x onerror=alert(1)> mask")
+    assert page.locator("#search-results img").count() == 0
+
+
+def test_the_index_is_loaded_on_the_search_page_alone(page: Any, base_url: str) -> None:
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto(f"{base_url}/masks.html")
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in loaded if "search" in url]
+
+
+def test_the_header_button_searches(page: Any, base_url: str) -> None:
+    page.goto(f"{base_url}/masks.html?lang=zh")
+    page.locator(".search-button-field").click()
+    page.locator("#pst-search-dialog input").fill("掩码")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#search-results li")
+    assert "q=" in page.url
+
+
+def test_index_holds_no_other_words(site: Path) -> None:
+    text = (site / "search-index.js").read_text("utf8")
+    pages = json.loads(text.removeprefix("window.bookIndex=").rstrip(";\n"))
+    names = [name for name, _ in pages]
+    assert names[0] == "intro.html"
+    assert len(names) == len(set(names))
+    for name, sections in pages:
+        assert (site / name).is_file()
+        assert all(len(section) == 6 for section in sections)
+
+
+def test_section_keeps_languages_apart() -> None:
+    section = Section("a", "\ue000掩码\ue002\ue001Masks\ue002")
+    section.text["zh"].append("甲")
+    section.text["en"].append("b")
+    assert section.entry() == ["a", "掩码", "Masks", "甲", "b", ""]
