@@ -16,11 +16,11 @@ BATCH, LENGTH, WIDTH = 2, 5, 3
 
 
 class Reader(nn.Module):
-    """Two attention modules and a dropout, called by position and by name."""
+    """Two attention modules and dropout in and between them, called by position and by name."""
 
     def __init__(self, second=None):
         super().__init__()
-        self.first = DotProductAttention(dropout=0.0)
+        self.first = DotProductAttention(dropout=0.5)
         self.between = nn.Dropout(0.5)
         self.second = second or Attention(AdditiveScore(d_q=WIDTH, d_k=WIDTH, d_hidden=7))
 

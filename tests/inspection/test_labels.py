@@ -27,7 +27,7 @@ def test_a_fixed_language_gives_that_text_alone(language, text):
     assert L("键", "Key") == "键" + SEPARATOR + "Key"
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("language", ["de", "ZH", "", 1])
 def test_an_unknown_language_is_refused(language):
     with pytest.raises(ValueError, match=r"language must be 'zh', 'en' or None, got"):

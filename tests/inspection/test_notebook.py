@@ -11,7 +11,8 @@ from attention_book.inspection import L, notebook
 CELLS = [
     "from attention_book.inspection import L, curves, notebook\nnotebook.setup(%s)",
     "curves([0, 1], {L('损失', 'loss'): [1, 0]});",
-    "notebook.glue('demo_error', 1 / 3)\nnotebook.glue('demo_word', '键')",
+    "import torch\nnotebook.glue('demo_error', torch.tensor(1 / 3))\n"
+    "notebook.glue('demo_word', '键')",
     "notebook.show_source(notebook.in_book_build)",
 ]
 
@@ -61,7 +62,7 @@ def test_setup_fixes_the_language_of_labels():
     assert L("键", "Key") == "Key"
 
 
-@pytest.mark.usefixtures("as_in_production")
+@pytest.mark.usefixtures("unchecked")
 def test_an_unknown_language_is_refused():
     with pytest.raises(ValueError, match="language must be"):
         notebook.setup("fr")

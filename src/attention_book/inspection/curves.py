@@ -120,6 +120,13 @@ def regression(
 
     Raises:
         ValueError: if a prediction has not as many points as ``x_test``.
+
+    >>> from attention_book.attention import average_pooling
+    >>> from attention_book.datasets import sine_data
+    >>> data = sine_data()
+    >>> axes = regression(data, average_pooling(data.x_test, data.x_train, data.y_train))
+    >>> len(axes.lines)
+    3
     """
     named = (
         predictions if isinstance(predictions, Mapping) else {L("预测", "prediction"): predictions}
