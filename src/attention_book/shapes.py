@@ -24,4 +24,14 @@ Mask = Bool[Tensor, "*#batch #query #key"]
 Lengths = Int[Tensor, "*batch"]
 QueryLengths = Int[Tensor, "*batch query"]
 
-__all__ = ["Keys", "Lengths", "Mask", "Output", "Queries", "QueryLengths", "Scores", "Values", "Weights"]
+__all__ = [
+    "Keys",
+    "Lengths",
+    "Mask",
+    "Output",
+    "Queries",
+    "QueryLengths",
+    "Scores",
+    "Values",
+    "Weights",
+]
