@@ -22,7 +22,7 @@ from attention_book.attention import Attention, DotProductAttention, ScaledDotSc
 
 # name: ((*batch, length, d_k), rounds)
 SIZES = {
-    "small": ((64, 10, 32), 150),
+    "small": ((64, 10, 32), 300),
     "medium": ((32, 8, 128, 32), 40),
     "long": ((4, 8, 1024, 64), 9),
 }

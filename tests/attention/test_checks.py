@@ -16,6 +16,8 @@ def test_good_tensors_pass():
     checks.check_values(keys, values)
     checks.check_boolean("mask", torch.ones(3, 5, dtype=torch.bool), "may attend")
     checks.check_positive("bandwidth", 0.5)
+    checks.check_probability("dropout", 0.0)
+    checks.check_probability("dropout", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,12 @@ def test_only_booleans_are_masks(mask):
 def test_widths_are_positive(value):
     with pytest.raises(ValueError, match="bandwidth: expected a positive number, got"):
         checks.check_positive("bandwidth", value)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])
+def test_probabilities_lie_between_0_and_1(value):
+    with pytest.raises(ValueError, match="dropout: expected a probability between 0 and 1, got"):
+        checks.check_probability("dropout", value)
 
 
 def test_the_first_bad_element_is_named():

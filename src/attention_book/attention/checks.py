@@ -87,6 +87,16 @@ def check_positive(name: str, value: float) -> None:
         raise ValueError(f"{name}: expected a positive number, got {value}")
 
 
+def check_probability(name: str, value: float) -> None:
+    """Check a probability.
+
+    Raises:
+        ValueError: if ``value`` is outside [0, 1] or not a number.
+    """
+    if not 0 <= value <= 1:
+        raise ValueError(f"{name}: expected a probability between 0 and 1, got {value}")
+
+
 def reject_where(bad: Tensor, tensor: Tensor, name: str, expected: str) -> None:
     """Reject the first element of ``tensor`` that is bad, and say where it is.
 

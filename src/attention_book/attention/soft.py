@@ -6,7 +6,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attention_book.attention.checks import check_queries_keys, check_same_features, check_values
+from attention_book.attention.checks import (
+    check_probability,
+    check_queries_keys,
+    check_same_features,
+    check_values,
+)
 from attention_book.attention.masks import check_mask
 from attention_book.attention.scoring import Score
 from attention_book.attention.softmax import masked_softmax
@@ -32,6 +37,7 @@ class Attention(nn.Module):
     def __init__(self, score: Score, *, dropout: float = 0.0) -> None:
         """Keep the score and the dropout."""
         super().__init__()
+        check_probability("dropout", dropout)
         self.score = score
         self.dropout = nn.Dropout(dropout)
 
@@ -67,6 +73,8 @@ def dot_product_attention(
     .. math:: \\operatorname{softmax}\\Bigl(\\frac{Q K^\\top}{\\sqrt{d_k}}\\Bigr) V
 
     Vaswani et al. (2017), equation 1. A query that may see nothing gets exactly 0.
+    The fused kernels can be differentiated once; for second derivatives take
+    ``Attention(ScaledDotScore())``.
 
     Args:
         queries: What is asked, (\\*batch, query, d_k).
@@ -89,9 +97,7 @@ def dot_product_attention(
     check_values(keys, values)
     if mask is not None:
         check_mask(mask, queries.shape[-2], keys.shape[-2], batch=queries.shape[:-2])
-    output = F.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
-    )
+    output = _fused(queries, keys, values, mask, scale, dropout)
     # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
     # of a query that may see nothing. The explicit way names the one and mends the other.
     if not torch.compiler.is_compiling() and math.isnan(output.detach().sum().item()):
@@ -111,6 +117,8 @@ class DotProductAttention(nn.Module):
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
 
     >>> attention = DotProductAttention()
+    >>> attention
+    DotProductAttention(dropout=0.0, scale=None)
     >>> queries, keys, values = torch.rand(1, 4), torch.rand(3, 4), torch.rand(3, 2)
     >>> output = attention(queries, keys, values)
     >>> torch.allclose(output, attention.weights(queries, keys) @ values)
@@ -120,7 +128,8 @@ class DotProductAttention(nn.Module):
     def __init__(self, *, dropout: float = 0.0, scale: float | None = None) -> None:
         """Keep the dropout and the scale."""
         super().__init__()
-        self.dropout = nn.Dropout(dropout)
+        check_probability("dropout", dropout)
+        self.dropout = dropout
         self.scale = scale
 
     def weights(self, queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
@@ -129,12 +138,35 @@ class DotProductAttention(nn.Module):
         check_same_features(queries, keys)
         return masked_softmax(_scaled_scores(queries, keys, self.scale), mask)
 
+    def extra_repr(self) -> str:
+        """Show the settings where the module is printed."""
+        return f"dropout={self.dropout}, scale={self.scale}"
+
     def forward(
         self, queries: Queries, keys: Keys, values: Values, mask: Mask | None = None
     ) -> Output:
         """Return one weighted average of the values for each query."""
-        dropout = self.dropout.p if self.training else 0.0
+        dropout = self.dropout if self.training else 0.0
         return dot_product_attention(queries, keys, values, mask, scale=self.scale, dropout=dropout)
+
+
+def _fused(
+    queries: Queries,
+    keys: Keys,
+    values: Values,
+    mask: Mask | None,
+    scale: float | None,
+    dropout: float,
+) -> Output:
+    """Call torch's kernel; without an axis for heads it would take a slower one."""
+    if queries.ndim == 3:
+        queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
+        if mask is not None and mask.ndim == 3:
+            mask = mask.unsqueeze(1)
+        return _fused(queries, keys, values, mask, scale, dropout).squeeze(1)
+    return F.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
+    )
 
 
 def _scaled_scores(queries: Queries, keys: Keys, scale: float | None) -> Scores:
