@@ -43,6 +43,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site."""
     if not (SITE / "intro.html").is_file():

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 WIDER_THAN_THE_PAGE = """
 () => {
   const width = document.documentElement.clientWidth, found = [];
-  for (const element of document.querySelectorAll("main *")) {
+  for (const element of document.querySelectorAll("article *, .bd-header-article *, footer *")) {
     const box = element.getBoundingClientRect();
     if (!box.width || box.right <= width + 1) continue;
     if (element.closest("pre, .math-scroll, .table-box, .katex-mathml, dialog, [hidden], svg")) continue;

@@ -1,0 +1,74 @@
+"""What can be said about accessibility without opening a browser; axe opens one where it is installed.
+
+`make audit` runs axe in every language and colour mode, and Lighthouse.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import html
+
+VIEWS = [("zh", "light", 1280), ("en", "dark", 390)]
+
+
+@cache
+def tree(path: Path) -> html.HtmlElement:
+    return html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
+
+
+def test_one_title_and_no_skipped_heading(site: Path, page_name: str) -> None:
+    levels = [int(heading.tag[1]) for heading in tree(site / page_name).xpath("//article//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+
+
+def test_pictures_have_a_description(site: Path, page_name: str) -> None:
+    for picture in tree(site / page_name).xpath("//img"):
+        assert picture.get("alt") is not None, html.tostring(picture)[:200]
+    for figure in tree(site / page_name).xpath("//article//figure//svg"):
+        assert figure.get("aria-label"), html.tostring(figure)[:200]
+        assert figure.get("role") == "img"
+
+
+def test_buttons_have_a_name(site: Path, page_name: str) -> None:
+    for button in tree(site / page_name).xpath("//button | //summary"):
+        name = button.get("aria-label") or button.get("title") or button.text_content().strip()
+        assert name, html.tostring(button)[:200]
+
+
+def test_languages_are_declared(site: Path, page_name: str) -> None:
+    for text in tree(site / page_name).xpath("//*[contains(concat(' ', @class, ' '), ' bl ')]"):
+        expected = "zh-Hans" if "bl-zh" in text.get("class") else "en"
+        assert text.get("lang") == expected
+
+
+def test_landmarks(site: Path, page_name: str) -> None:
+    page = tree(site / page_name)
+    assert len(page.xpath("//main")) == 1
+    assert page.xpath("//nav[@aria-label]")
+    assert page.xpath("//a[@href='#main-content']")
+
+
+def test_description_for_search_engines(site: Path, page_name: str) -> None:
+    (content,) = tree(site / page_name).xpath("//meta[@name='description']/@content")
+    assert content.strip()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("language", "theme", "width"), VIEWS)
+def test_axe(
+    page: Any, base_url: str, root: Path, page_name: str, language: str, theme: str, width: int
+) -> None:
+    axe = root / "audit" / "node_modules" / "axe-core" / "axe.min.js"
+    if not axe.is_file():
+        pytest.skip("axe-core is not installed: make audit installs it")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{base_url}/{page_name}?lang={language}")
+    page.add_script_tag(path=str(axe))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+    assert not [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
