@@ -44,9 +44,11 @@ class ExplainedIn(nodes.Element):
 
 
 class NotedLiteralInclude(LiteralInclude):
-    """Sphinx's directive; its result remembers which object it shows."""
+    """Sphinx's directive; its result remembers which object it shows, a method unindented."""
 
     def run(self) -> list[nodes.Node]:
+        if "." in self.options.get("pyobject", ""):
+            self.options.setdefault("dedent", None)  # None: by as much as all lines share
         result = super().run()
         if "pyobject" in self.options:
             _, path = self.env.relfn2path(self.arguments[0])

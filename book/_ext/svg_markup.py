@@ -5,6 +5,7 @@ Pure functions on parsed drawings, used by ``inline_svg`` for the site and by
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from lxml import etree
@@ -121,6 +122,32 @@ def describe(root: etree._Element, zh: str, en: str) -> None:
     root.set("aria-label", f"{zh} | {en}")
     root.set("data-alt-zh", zh)
     root.set("data-alt-en", en)
+
+
+def stand_alone(root: etree._Element, stylesheet: str) -> str:
+    """Return a drawing that carries the rules it needs, for places outside the site.
+
+    Those places may be dark, and the drawing's colours are those of the light mode: it brings
+    its own ground.
+    """
+    classes = {name for element in root.iter() for name in (element.get("class") or "").split()}
+    style = etree.Element(f"{SVG}style")
+    style.text = "".join(rules_for(classes, stylesheet)) + "svg{background:#ffffff}"
+    root.insert(0, style)
+    return to_html(root)
+
+
+def rules_for(classes: set[str], stylesheet: str) -> Iterator[str]:
+    """Yield the rules of a flat stylesheet that apply to these classes in the light mode."""
+    flat = re.sub(r"/\*.*?\*/", "", stylesheet, flags=re.S)
+    for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", flat):
+        kept = [
+            selector.strip()
+            for selector in selectors.split(",")
+            if set(re.findall(r"\.([\w-]+)", selector)) <= classes and "html" not in selector
+        ]
+        if kept:
+            yield ",".join(kept) + "{" + " ".join(body.split()) + "}"
 
 
 def to_html(root: etree._Element) -> str:
