@@ -88,7 +88,7 @@ def section_of(node: nodes.Node, docname: str) -> Place:
     while node is not None and not isinstance(node, nodes.section):
         node = node.parent
     is_top = node is None or not isinstance(node.parent, nodes.section)
-    return docname, "" if is_top else node["ids"][0]  # type: ignore[index]
+    return docname, "" if is_top else node["ids"][-1]  # type: ignore[index]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import svg_markup
+from bilingual.marks import mark
 from docutils import nodes
 from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
@@ -51,6 +52,8 @@ class InlineSvg(SphinxPostTransform):
             if "jupyter_execute" in path.parts and path.suffix == ".svg":
                 markup = self.figure(path, zh.strip(), en.strip() or zh.strip(), seen)
                 node.replace_self(nodes.raw("", markup, format="html"))
+            else:
+                node["alt"] = mark("zh", zh.strip()) + mark("en", en.strip())
 
     def figure(self, path: Path, zh: str, en: str, seen: dict[str, int]) -> str:
         root = svg_markup.read(path)

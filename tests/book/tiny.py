@@ -85,7 +85,11 @@ def make_book(
         "parse": {
             "myst_enable_extensions": ["amsmath", "attrs_inline", "colon_fence", "dollarmath"]
         },
-        "repository": {"url": "https://github.com/example/tiny", "path_to_book": "book"},
+        "repository": {
+            "url": "https://github.com/example/tiny",
+            "path_to_book": "book",
+            "branch": "main",
+        },
         "sphinx": {
             "local_extensions": {name: str(EXTENSIONS) for name in extensions},
             "recursive_update": True,

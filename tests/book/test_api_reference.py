@@ -1,0 +1,217 @@
+import re
+
+import pytest
+from lxml import etree
+from package_names import find_definition, module_file, public_names, written_signature
+from tiny import HEADER, ROOT, cell
+
+EXTENSIONS = ["bilingual", "keyed_execution", "strict_build", "katex_static", "api_reference"]
+SETTINGS = {"api_package": "tiny", "nitpicky": True}
+
+PACKAGE = {
+    "__init__.py": '''
+"""A tiny package."""
+from tiny.attention import pool
+__all__ = ["pool"]
+''',
+    "shapes.py": """
+from jaxtyping import Float
+from torch import Tensor
+
+Queries = Float[Tensor, "*batch query d_q"]
+Weights = Float[Tensor, "*batch query key"]
+__all__ = ["Queries", "Weights"]
+""",
+    "attention.py": '''
+import torch
+from dataclasses import dataclass
+from tiny.shapes import Queries, Weights
+
+#: The names
+#: of everything.
+NAMES = {"a": 1}
+
+def pool(queries: Queries, *, width: float = 1.0) -> Weights:
+    """Pool the ``queries`` by :math:`q^2`.
+
+    Args:
+        queries: What is asked.
+
+    Raises:
+        ValueError: if there are none.
+
+    >>> pool(1)
+    """
+
+@dataclass(frozen=True)
+class Sample:
+    """What was drawn.
+
+    Attributes:
+        output: The output.
+    """
+
+    output: Queries
+
+class Layer(torch.nn.Module):
+    """A layer."""
+
+    def __init__(self, *, d_q: int) -> None:
+        """Keep it."""
+
+    def weights(self, queries: Queries) -> Weights:
+        """Return :func:`pool`."""
+
+__all__ = ["NAMES", "Layer", "Sample"]
+''',
+}
+
+SUMMARIES = """
+names:
+  tiny.pool: 把查询汇聚起来
+  tiny.attention.NAMES: 名字
+  tiny.attention.Layer: 一层
+  tiny.attention.Sample: 抽到什么
+shapes:
+  Queries: { zh: 查询, en: queries }
+  Weights: { zh: 权重, en: weights }
+"""
+
+API = """# API
+
+```{api-table} tiny
+```
+
+```{api-shapes}
+```
+
+```{api} tiny
+pool
+```
+
+```{api} tiny.attention
+Layer
+Sample
+NAMES
+```
+"""
+
+SHOWING = """
+(sec-showing)=
+## Showing
+
+```{literalinclude} ../src/tiny/attention.py
+:pyobject: pool
+```
+
+```{literalinclude} ../src/tiny/attention.py
+:pyobject: Layer.weights
+```
+"""
+
+
+@pytest.fixture
+def book(tiny_book):
+    made = tiny_book(
+        EXTENSIONS,
+        settings=SETTINGS,
+        intro="# T\n\nSee {py:func}`tiny.pool` and {py:class}`torch.nn.Linear`.\n",
+        mention=HEADER + "# {zh}`提到` {en}`Mention`\n\n{py:func}`tiny.pool`,"
+        " {py:class}`~tiny.attention.Sample`\n\n" + cell("0"),
+        show=HEADER + "# {zh}`讲解` {en}`Lesson`\n" + SHOWING + cell("0"),
+        api=API,
+    )
+    (made.book / "api").mkdir()
+    (made.book / "api/summaries.yml").write_text(SUMMARIES, encoding="utf8")
+    for name, text in PACKAGE.items():
+        (made.repo / "src/tiny" / name).write_text(text.lstrip(), encoding="utf8")
+    return made
+
+
+def entry(page, name):
+    return etree.HTML(page).xpath(f'//dt[@id="{name}"]')[0].getparent()
+
+
+def text_of(element):
+    return " ".join("".join(element.itertext()).split())
+
+
+def test_entries_are_complete_and_linked_both_ways(book):
+    book.build()
+    api = book.page("api")
+    pool = entry(api, "tiny.pool")
+    signature = text_of(pool[0])
+    assert "pool(queries: Queries, *, width: float = 1.0) → Weights" in signature
+    assert pool[0].xpath('.//a[@href="#shape-queries"]')
+    zh, english, back = pool[1]
+    assert (zh.get("lang"), text_of(zh)) == ("zh-Hans", "把查询汇聚起来")
+    assert english.get("lang") == "en"
+    assert "Pool the queries by" in text_of(english)
+    assert "ValueError" in text_of(english)
+    assert back.xpath('.//a[@href="show.html#sec-showing"]'), "the chapter that shows its source"
+    assert "讲解" in text_of(back)
+    assert "Lesson" in text_of(back)
+    sample = entry(api, "tiny.attention.Sample")
+    assert "Sample(output: Queries)" in text_of(sample[0])
+    assert sample.xpath('.//a[@href="mention.html"]'), "else the first chapter that mentions it"
+    layer = entry(api, "tiny.attention.Layer")
+    assert "Layer(*, d_q: int)" in text_of(layer[0])
+    assert layer.xpath('.//dt[@id="tiny.attention.Layer.weights"]')
+    assert layer.xpath('.//a[@href="show.html#sec-showing"]')
+    assert "The names of everything." in text_of(entry(api, "tiny.attention.NAMES"))
+    assert 'href="api.html#tiny.pool"' in book.page("intro")
+    assert "\ndef weights(self" in "".join(etree.HTML(book.page("show")).itertext())
+
+    show = (book.book / "show.md").read_text(encoding="utf8")
+    book.write(show=show.replace("讲解", "另一题目"))
+    book.build()
+    assert "另一题目" in book.page("api"), "a new title reaches the reference"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "complaint"),
+    [
+        ("book/api.md", "Sample\nNAMES", "NAMES", "tiny.attention.Sample is public but stands in"),
+        ("book/api.md", "Sample\n", "Sample\nSample\n", "tiny.attention.Sample has more than one"),
+        ("book/api.md", "Sample\n", "Sample\nSimple\n", "tiny.attention.Simple is no public name"),
+        ("book/api/summaries.yml", "  tiny.pool", "  tiny.pole", "tiny.pool: public names and"),
+        ("book/api/summaries.yml", "  Queries", "  Query", "Queries: tensor types and"),
+        ("book/intro.md", "{py:func}`tiny.pool`", "{py:func}`tiny.pull`", "not found: tiny.pull"),
+        ("src/tiny/__init__.py", '["pool"]', '["pool", "Layer"]', "Layer"),
+    ],
+)
+def test_what_does_not_fit_fails_the_build(book, file, old, new, complaint):
+    path = book.repo / file
+    text = path.read_text(encoding="utf8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf8")
+    if "__init__" in file:  # offered by two modules: one entry, under the shorter name
+        path.write_text(path.read_text(encoding="utf8") + "from tiny.attention import Layer\n")
+    assert complaint in book.build(fails=True)
+
+
+def test_nothing_is_imported_to_know_the_names():
+    names = public_names("attention_book", ROOT / "src")
+    assert "attention_book.set_seed" in names
+    assert "attention_book.attention.masked_softmax" in names
+    assert not [n for n in names if n.startswith("attention_book.seed.")], "once, by its short name"
+    assert names["attention_book.attention.KERNELS"].kind == "data"
+    assert names["attention_book.attention.masked_softmax"].first_line().startswith("Turn scores")
+
+
+def test_a_name_that_is_listed_but_not_defined_is_refused(tmp_path):
+    (tmp_path / "lost.py").write_text("__all__ = ['gone']\n", encoding="utf8")
+    with pytest.raises(LookupError, match="gone is in __all__"):
+        find_definition(module_file("lost", tmp_path), "gone", tmp_path)
+
+
+def test_signatures_keep_the_words_of_the_source():
+    names = public_names("attention_book", ROOT / "src")
+    arguments, returns = written_signature(names["attention_book.attention.masked_softmax"].node)
+    assert arguments == "(scores: Scores, mask: Mask | None=None)"
+    assert returns == "Weights"
+    methods = names["attention_book.attention.Attention"].node.body
+    forward = next(m for m in methods if getattr(m, "name", "") == "forward")
+    assert re.match(
+        r"\(queries: Queries, keys: Keys, values: Values", written_signature(forward)[0]
+    )
