@@ -53,8 +53,9 @@ notebooks: $(INSTALLED)
 	$(BIN)/python scripts/export_notebooks.py
 
 audit: book
-	cd audit && npm install --no-audit --no-fund --silent
-	$(BIN)/python audit/run.py
+	@command -v node >/dev/null || { echo "make audit needs Node.js 20 or newer (node, npm)"; exit 1; }
+	npm ci --prefix audit --no-audit --no-fund --silent
+	node audit/run.mjs
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/attention.py
