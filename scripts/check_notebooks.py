@@ -1,0 +1,117 @@
+"""Run the exported notebooks from top to bottom where only the package is installed.
+
+By default in a fresh virtual environment that holds the package, pip's choice of its
+dependencies, and a Jupyter kernel: what a reader has. `--here` takes the present environment and
+hides from the kernels what only the book's build and the tests have.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = ROOT / "notebooks"
+
+#: Not installed together with the package.
+HIDDEN = (
+    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4", "lxml"),
+    *("pytest", "hypothesis", "beartype", "sybil", "scipy", "playwright", "py_mini_racer"),
+)
+#: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.
+HIDE = f"""
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in {set(HIDDEN)!r}
+        return None if hidden else PathFinder.find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Without
+"""
+RUN = """
+import json, sys
+import nbformat
+from nbclient import NotebookClient
+for name in json.loads(sys.argv[1]):
+    notebook = nbformat.read(name, as_version=4)
+    try:
+        quietly = ["--IPKernelApp.log_level=CRITICAL"]
+        client = NotebookClient(notebook, timeout=600, extra_arguments=quietly)
+        client.execute(cwd=sys.argv[2])
+        outputs = [o for c in notebook.cells for o in c.get("outputs", [])]
+        wrong = [o.get("text") or o.get("evalue") for o in outputs
+                 if o.output_type == "error" or o.get("name") == "stderr"]
+        print(json.dumps([name, "".join(map(str, wrong))]), flush=True)
+    except Exception as error:
+        print(json.dumps([name, str(error)]), flush=True)
+"""
+
+
+def run_notebooks(
+    python: Path, notebooks: list[Path], environment: dict[str, str]
+) -> dict[str, str]:
+    """Return what went wrong in each notebook ("" where nothing did)."""
+    names = json.dumps([str(path) for path in notebooks])
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [str(python), "-c", RUN, names, folder],
+            env={**os.environ, **environment},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    missing = {str(path): "the run ended before this notebook" for path in notebooks}
+    return missing | dict(results)
+
+
+def hiding(folder: Path) -> dict[str, str]:
+    """Return an environment for kernels that cannot import the book's tools."""
+    (folder / "sitecustomize.py").write_text(HIDE, encoding="utf8")
+    startup = folder / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    path = os.pathsep.join([str(folder), str(ROOT / "src")])
+    return {"PYTHONPATH": path, "IPYTHONDIR": str(folder / "ipython"), "OMP_NUM_THREADS": "1"}
+
+
+def fresh_environment(folder: Path) -> Path:
+    """Make a virtual environment with the package and a kernel; return its Python."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, str(ROOT), "ipykernel", "nbclient"], check=True)
+    return python
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--here", action="store_true", help="no fresh environment")
+    parser.add_argument("names", nargs="*", help="chapters (all of them without any)")
+    options = parser.parse_args(arguments)
+    notebooks = sorted(NOTEBOOKS.rglob("*.ipynb"))
+    if options.names:
+        notebooks = [path for path in notebooks if path.stem in options.names]
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        if options.here:
+            results = run_notebooks(Path(sys.executable), notebooks, hiding(Path(folder)))
+        else:
+            python = fresh_environment(Path(folder) / "venv")
+            results = run_notebooks(python, notebooks, {"OMP_NUM_THREADS": "1"})
+    failed = {name: error for name, error in results.items() if error}
+    for name, error in failed.items():
+        print(f"{Path(name).relative_to(ROOT)}:\n{error}\n")
+    seconds = time.perf_counter() - start
+    print(f"{len(results)} notebooks, {len(failed)} failed, {seconds:.0f} s")
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,301 @@
+"""The exported notebooks: fresh, plain Markdown, one language, and they run."""
+
+import ast
+import base64
+import json
+import os
+import re
+
+import export_notebooks
+import nbformat
+import pytest
+import yaml
+from book_index import BookIndex
+from check_notebooks import hiding
+from myst_blocks import ExportError
+from myst_inline import RESIDUE
+from myst_notebook import PageExporter, object_source
+from notebook_runner import Run, execute_all
+from tiny import HEADER, ROOT, cell
+
+NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+CHAPTERS = sorted({path.stem for path in NOTEBOOKS})
+
+OTHER = """(ch-other)=
+# {zh}`另一章` {en}`Another chapter`
+
+$$
+a = 1
+$$ (eq-other)
+"""
+
+BIB = """@article{solo2001, author = {Solo, Ann}, title = {T}, year = {2001}}
+@article{trio2002, author = {Van Uno, A. and Due, B. and Tre, C.}, title = {T}, year = {2002}}
+"""
+
+SVG = """<svg xmlns="http://www.w3.org/2000/svg" class="dg" viewBox="0 0 360 90">
+<text class="dg-text">
+<tspan class="bl bl-zh" lang="zh-Hans">查询</tspan><tspan class="bl-sep"> </tspan>
+<tspan class="bl bl-en" lang="en">query</tspan></text></svg>"""
+
+
+@pytest.fixture
+def export(tmp_path):
+    """Return a function: a page's text and a language to its notebook's cells."""
+
+    def make(text, language="en", setup=True):
+        root = tmp_path / "repo"
+        book = root / "book"
+        for folder in ("figures", "api", "_ext/inline_svg_static"):
+            (book / folder).mkdir(parents=True, exist_ok=True)
+        (root / "src/attention_book").mkdir(parents=True, exist_ok=True)
+        (root / "src/attention_book/shapes.py").write_text("__all__ = ['Queries']\n")
+        (root / "src/attention_book/soft.py").write_text(
+            "class A:\n    @property\n    def g(self):\n        return 1\n", encoding="utf8"
+        )
+        config = yaml.safe_load((ROOT / "book/_config.yml").read_text(encoding="utf8"))
+        config["repository"]["url"] = "https://host.example/me/book"
+        config["html"]["baseurl"] = "https://site.example/book/"
+        files = {
+            "_config.yml": yaml.safe_dump(config),
+            "_toc.yml": yaml.safe_dump(
+                {
+                    "root": "intro",
+                    "parts": [
+                        {"chapters": [{"file": "api"}]},
+                        {"numbered": True, "chapters": [{"file": "other"}, {"file": "page"}]},
+                    ],
+                }
+            ),
+            "intro.md": "# Intro\n",
+            "api.md": "# A\n\n```{api} attention_book\nset_seed\n```\n\n```{api-shapes}\n```\n",
+            "other.md": OTHER,
+            "references.bib": BIB,
+            "figures/flow.svg": SVG,
+            "_ext/inline_svg_static/diagrams.css": ".dg-text { fill: red; }\nhtml .x { y: z; }\n",
+        }
+        first = cell("from attention_book.inspection import notebook\nnotebook.setup()")
+        files["page.md"] = HEADER + "# {zh}`本章` {en}`This chapter`\n\n"
+        files["page.md"] += (first if setup else "") + text
+        for name, content in files.items():
+            (book / name).write_text(content, encoding="utf8")
+        cells = PageExporter(BookIndex(root), "page", language).cells()
+        return cells[2:] if setup else cells
+
+    return make
+
+
+def only(cells):
+    (found,) = cells
+    return found.text
+
+
+def ZH(page, anchor="", language="zh"):
+    """Return a page's address on the site."""
+    return f"https://site.example/book/{page}.html?lang={language}" + (anchor and f"#{anchor}")
+
+
+def EN(page, anchor=""):
+    return ZH(page, anchor, "en")
+
+
+SHAPE, SEED = "attention_book.shapes.Queries", "attention_book.set_seed"
+SOURCES = "\\[Solo 2001; Van Uno et al. 2002\\]"
+ROW = "|---|---|"
+
+
+@pytest.mark.parametrize(
+    ("myst", "zh", "en"),
+    [
+        ("## {zh}`方差` {en}`Variance`", "## 方差", "## Variance"),
+        ("({zh}`方差` {en}`variance`)", "(方差)", "(variance)"),
+        ("{zh}``用 `f` 和 $x$``{en}``use `f`, $x$``", "用 `f` 和 $x$", "use `f`, $x$"),
+        (":::{zh}\n中\n:::\n:::{en}\nE\n:::", "中", "E"),
+        ("::::{zh}\n:::{note}\n中\n:::\n::::", "> **注**\n>\n> 中", None),
+        ("| {zh}`键` {en}`key` | $a$ |\n" + ROW, f"| 键 | $a$ |\n{ROW}", f"| key | $a$ |\n{ROW}"),
+        ("{glue:text}`page_error:.3f`", "`page_error`", "`page_error`"),
+        ("{cite}`solo2001,trio2002`", None, f"[{SOURCES}]({EN('bibliography')})"),
+        ("{term}`查询`", f"[查询]({ZH('glossary')})", None),
+        ("{term}`keys <key>`", None, f"[keys]({EN('glossary')})"),
+        ("{ref}`ch-other`", f"[另一章]({ZH('other', 'ch-other')})", None),
+        ("{ref}`ch-other`", None, f"[Another chapter]({EN('other', 'ch-other')})"),
+        ("{ref}`here <ch-other>`", None, f"[here]({EN('other', 'ch-other')})"),
+        ("[there](#ch-other)", None, f"[there]({EN('other', 'ch-other')})"),
+        ("{doc}`other`", None, f"[Another chapter]({EN('other')})"),
+        ("{eq}`eq-other`", f"[(1.1)]({ZH('other', 'equation-eq-other')})", None),
+        (f"{{py:func}}`{SEED}`", None, f"[`{SEED}`]({EN('api', SEED)})"),
+        (f"{{py:func}}`~{SEED}`", None, f"[`set_seed`]({EN('api', SEED)})"),
+        (f"{{py:class}}`{SHAPE}`", None, f"[`{SHAPE}`]({EN('api', 'shape-queries')})"),
+        ("{py:class}`torch.nn.Linear`", None, "`torch.nn.Linear`"),
+        ("[web](https://a.example/x)", None, "[web](https://a.example/x)"),
+        ("`{zh}` and $\\text{en}`$", None, "`{zh}` and $\\text{en}`$"),
+        ("a\n\n% a comment\n\nb", None, "a\n\nb"),
+        ("```python\n>>> {1: 2}\n```", None, "```python\n>>> {1: 2}\n```"),
+        ("word[^n]\n\n[^n]: A note.", None, "word<sup>[n]</sup>\n\n<sup>[n]</sup> A note."),
+    ],
+)  # fmt: skip
+def test_markup_becomes_plain_markdown(export, myst, zh, en):
+    for language, expected in (("zh", zh), ("en", en)):
+        if expected is not None:
+            assert only(export(myst, language)) == expected
+
+
+def test_numbers_are_those_of_the_site(export):
+    text = """
+$$
+b
+$$ (eq-b)
+
+```{math}
+:label: eq-c
+c
+```
+
+:::{prf:theorem} {zh}`方差` {en}`Variance`
+:label: thm-v
+$d$
+:::
+
+:::{exercise} {zh}`算` {en}`Compute`
+:label: ex-c
+Do.
+:::
+
+:::{solution} ex-c
+Done, {eq}`eq-c`.
+:::
+"""
+    markdown = only(export(text))
+    assert "$$\nb \\tag{2.1}\n$$" in markdown
+    assert "$$\nc \\tag{2.2}\n$$" in markdown
+    assert "**Theorem 2.1　Variance**" in markdown
+    assert "**Exercise 2.1　Compute**" in markdown
+    assert "<summary>Solution: Exercise 2.1</summary>" in markdown
+    assert "[(2.2)](" in markdown
+
+
+FIGURE = """---
+mystnb:
+  figure:
+    name: fig-x
+    caption: |
+      {zh}`图注` {en}`The caption`
+---
+plot()"""
+
+
+def test_cells_keep_code_captions_and_folding(export):
+    text = cell(FIGURE) + cell("hidden()", tags="[hide-input]") + (
+        "```{solution-start} ex-c\n:class: dropdown\n```\n" + cell("secret()")
+        + "```{solution-end}\n```\n:::{exercise}\n:label: ex-c\nDo.\n:::\n"
+    )  # fmt: skip
+    code = [c for c in export(text, "zh") if c.kind == "code"]
+    assert [c.text for c in code] == ["plot()", "hidden()", "secret()"]
+    assert [bool(c.metadata) for c in code] == [False, True, True]
+    texts = [c.text for c in export(text, "zh") if c.kind == "markdown"]
+    assert texts[0] == "**图 2.1** 图注"
+    assert "**解答：练习 2.1**" in texts[1]
+
+
+def test_diagrams_stand_in_the_notebook_in_its_language(export):
+    text = (
+        ':::{diagram} flow\n:name: fig-f\n:alt-zh: 图\n:alt-en: A "flow"\n{zh}`注` {en}`Note`\n:::'
+    )
+    markdown = only(export(text, "en"))
+    assert 'alt="A &quot;flow&quot;"' in markdown
+    assert markdown.endswith("**Fig. 2.1** Note")
+    svg = base64.b64decode(re.search(r"base64,([^\"]+)", markdown)[1]).decode()
+    assert "query" in svg
+    assert "查询" not in svg
+    assert ".dg-text{fill: red;}" in svg
+    assert "html" not in svg, "rules of the site stay there"
+
+
+def test_source_is_shown_as_it_is(export):
+    text = "```{literalinclude} ../src/attention_book/soft.py\n:pyobject: A.g\n```"
+    assert only(export(text)) == "```python\n@property\ndef g(self):\n    return 1\n```"
+    assert object_source(ROOT / "src/attention_book/seed.py", "nothing") == ""
+
+
+@pytest.mark.parametrize(
+    ("myst", "complaint"),
+    [
+        ("\n\n:::{mystery}\nx\n:::", r"page.md:\d+: no rule for the directive {mystery}"),
+        ("{mystery}`x`", "no rule for the role {mystery}"),
+        ("{ref}`nowhere`", "unknown label 'nowhere'"),
+        ("{cite}`nobody1900`", "unknown source 'nobody1900'"),
+        ("{py:func}`attention_book.lost`", "attention_book.lost stands in no page"),
+        ("[x](lost.md)", "a link to 'lost.md'"),
+        ("{zh}`用 {eq}`eq-other` 证明` {en}`x`", "no translation for '{eq}'"),
+        ("::: \nx\n:::", "without a directive"),
+        ("- a\n\n  :::{note}\n  x\n  :::", "a directive inside a list"),
+        ("{{ substitution }}", "no translation for"),
+        ("```{code-cell} python3\nnotebook.setup()\n```", "must stand once, found 2"),
+    ],
+)
+@pytest.mark.parametrize("language", ["zh"])
+def test_what_has_no_place_in_a_notebook_is_refused(export, myst, complaint, language):
+    with pytest.raises(ExportError, match=complaint):
+        export(myst, language)
+
+
+def test_committed_notebooks_are_fresh(capsys):
+    assert export_notebooks.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_stale_and_a_left_over_notebook_are_found(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "notebooks/en/a.ipynb"
+    monkeypatch.setattr(export_notebooks, "notebooks", lambda root: ({path: "new\n"}, []))
+    assert export_notebooks.main([], tmp_path) == 0
+    assert export_notebooks.main(["--check"], tmp_path) == 0
+    path.write_text("old\n", encoding="utf8")
+    (path.parent / "b.ipynb").write_text("x", encoding="utf8")
+    capsys.readouterr()
+    assert export_notebooks.main(["--check"], tmp_path) == 1
+    assert capsys.readouterr().out.count("stale: notebooks") == 2
+    export_notebooks.main([], tmp_path)
+    assert path.read_text(encoding="utf8") == "new\n"
+    assert not (path.parent / "b.ipynb").exists()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_notebooks_hold_no_myst_and_one_language(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert all(not c.get("outputs") for c in notebook.cells)
+    assert "%pip install" in notebook.cells[0].source
+    for c in notebook.cells:
+        if c.cell_type == "markdown":
+            prose = re.sub(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$", "", c.source, flags=re.S)
+            assert not RESIDUE.search(prose), f"{c.id}: {RESIDUE.search(prose)[0]!r}"
+            assert not re.search(r"(?m)^\s*:[\w-]+: ", prose), c.id
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_both_languages_run_the_same_code(chapter):
+    def code(language):
+        notebook = nbformat.read(ROOT / f"notebooks/{language}/{chapter}.ipynb", as_version=4)
+        cells = [c.source for c in notebook.cells[1:] if c.cell_type == "code"]
+        for source in cells:
+            ast.parse(source)
+        return [source.replace(f'language="{language}"', "") for source in cells]
+
+    assert code("zh") == code("en")
+
+
+def test_notebooks_run_where_only_the_package_is_installed(tmp_path):
+    """Each chapter once, the languages in turn: their code is the same."""
+    (tmp_path / "hide").mkdir()
+    environment = {**os.environ, **hiding(tmp_path / "hide")}
+    environment.pop("ATTENTION_BOOK_BUILD", None)
+    probe = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import sphinx")])
+    runs = [Run("probe", probe, tmp_path)]
+    for number, chapter in enumerate(CHAPTERS):
+        path = ROOT / "notebooks" / ("zh", "en")[number % 2] / f"{chapter}.ipynb"
+        runs.append(Run(chapter, nbformat.read(path, as_version=4), tmp_path))
+    execute_all(runs, environment, jobs=2, done=lambda run: None)
+    assert "No module named 'sphinx'" in str(runs[0].problems), (
+        "the probe must fail, or nothing was hidden"
+    )
+    problems = {run.name: [str(p) for p in run.problems] for run in runs[1:] if run.problems}
+    assert not problems, json.dumps(problems, ensure_ascii=False, indent=1)
