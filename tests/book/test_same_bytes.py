@@ -1,0 +1,27 @@
+from compare_builds import build_copy, differences, first_difference
+from test_inline_svg import DIAGRAM, FLOW, PLOT
+from tiny import HEADER, cell
+
+EXTENSIONS = [
+    *("bilingual", "bilingual_labels", "bilingual_search", "keyed_execution", "strict_build"),
+    *("katex_static", "inline_svg", "launch_notebooks", "slim_site"),
+]
+
+
+def test_two_builds_of_one_source_are_the_same(tiny_book, tmp_path):
+    tensor = cell("import numpy\nprint({1, 'a'}, numpy.arange(3))") + "\n$$ a $$ (eq-a)\n"
+    book = tiny_book(
+        EXTENSIONS,
+        intro=HEADER
+        + "# T\n\n"
+        + cell(PLOT.format(name="one", alt="图 | Plot"))
+        + DIAGRAM
+        + tensor,
+        other="# {zh}`另` {en}`Other`\n\n:::{note}\nText[^1].\n:::\n\n[^1]: Note.\n",
+    )
+    (book.book / "figures/flow.svg").write_text(FLOW, encoding="utf8")
+    one, other = (build_copy(book.repo, tmp_path / name / "repo") for name in ("x", "yyyy"))
+    found = {n: first_difference(one / n, other / n) for n in differences(one, other)}
+    assert not found
+    (other / "intro.html").write_text("changed", encoding="utf8")
+    assert differences(one, other) == ["intro.html"], "the comparison compares"
