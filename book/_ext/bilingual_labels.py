@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 from bilingual.marks import Bilingual, mark
+from bilingual.nodes import LanguageInline
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import locale
@@ -81,6 +82,17 @@ def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
             section["ids"] = [f"{label}-content"]
 
 
+def label_fields(app: Sphinx, doctree: nodes.document) -> None:
+    """Sphinx's Python domain fetches "Raises" and its like before any catalogue is in place."""
+    for name in doctree.findall(nodes.field_name):
+        zh = WORDS.get(name.astext())
+        if zh is not None:
+            en = name.astext()
+            name.children = []
+            name += LanguageInline("", zh, language="zh")
+            name += LanguageInline("", en, language="en")
+
+
 def visit_folded_cell(translator: Any, node: nodes.Element) -> None:
     """myst-nb's folded code, without its fixed English label: the visible words name it."""
     translator.body.append(f'<details class="hide {" ".join(node["classes"])}">\n<summary>')
@@ -96,6 +108,7 @@ def depart_folded_cell(translator: Any, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", install, priority=950)  # after every extension's catalogue
     app.connect("doctree-read", unique_ids)
+    app.connect("doctree-read", label_fields)
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     digest = hashlib.sha256(repr(WORDS).encode()).hexdigest()
     app.add_config_value("bilingual_words", digest, "env")  # new words: read every page again

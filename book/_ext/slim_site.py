@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import pydata_sphinx_theme
 from docutils import nodes
+from slim_styles import trim
 from sphinx.application import Sphinx
+from sphinx.builders.html._assets import _JavaScript
 
 THEME_STYLES = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
 THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
@@ -23,7 +25,7 @@ UNUSED = (  # assets of extensions whose work site_shell or nobody does
     "thebe", "togglebutton", "copybutton", "clipboard", "sphinx_highlight", "design",
     "doctools", "toggleHint", "toggleOpen", "THEBE", "fontawesome",
 )  # fmt: skip
-BLOCKING = ("documentation_options.js",)  # other scripts read it while they load
+OPTIONS = "documentation_options.js"  # inline scripts read it: put it into the page, not before it
 ICONS = frozenset({
     "fa-bars", "fa-list", "fa-magnifying-glass", "fa-sun", "fa-moon", "fa-circle-half-stroke",
     "fa-angle-left", "fa-angle-right", "fa-arrow-up", "fa-chevron-down", "fa-chevron-right",
@@ -33,6 +35,7 @@ ICONS = frozenset({
 _ICON_RULE = re.compile(r'((?:\.fa-[\w-]+::?before,?)+)\{content:"\\([0-9a-f]{2,5})"\}')
 _URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
 _IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
+_FONT_DISPLAY = re.compile(r"font-display:\s*(?:block|auto)")  # show text before its font is there
 _FONT_SOURCE = re.compile(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)')
 
 
@@ -58,7 +61,9 @@ def page_assets(
         name = asset_name(script)
         if any(unused in name for unused in UNUSED):
             continue
-        if getattr(script, "filename", None) and name.split("/")[-1] not in BLOCKING:
+        if name.endswith(OPTIONS):
+            script = _inline(Path(app.outdir) / "_static" / OPTIONS, script.priority)
+        elif getattr(script, "filename", None):
             script.attributes["defer"] = "defer"
         scripts.setdefault(name, script)
     context["script_files"] = list(scripts.values())
@@ -68,6 +73,10 @@ def page_assets(
     context["stylesheet"] = bundle(
         app, tuple(style for style in wanted if not any(unused in style for unused in UNUSED))
     )
+
+
+def _inline(file: Path, priority: int) -> _JavaScript:
+    return _JavaScript(None, priority=priority, body=file.read_text("utf8").strip())
 
 
 def _priority(style: Any) -> int:
@@ -93,7 +102,8 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
         return
     static = Path(app.outdir) / "_static"
     for styles, stylesheet in app.__dict__.get("_stylesheets", {}).items():
-        css = subset_icons("\n".join(_read_style(static / style, static) for style in styles), static)
+        css = "\n".join(_read_style(static / style, static) for style in styles)
+        css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", trim(css)), static)
         target = static / stylesheet.name
         if not target.exists() or target.read_text("utf8") != css:
             target.write_text(css, encoding="utf8")

@@ -86,10 +86,9 @@
   /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. */
   const SCROLLS = ".math-scroll, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
   function reachable() {
-    document.querySelectorAll(SCROLLS).forEach((box) => {
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    });
+    const boxes = [...document.querySelectorAll(SCROLLS)];
+    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1); // measure first, change then
+    boxes.forEach((box, i) => (scrolls[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   }
 
   function boxTables() {
@@ -105,9 +104,8 @@
   document.querySelectorAll(".admonition.dropdown").forEach(fold);
   document.querySelectorAll("article div.highlight > pre").forEach(copyButton);
   boxTables();
-  window.bookTranslate?.(document);
-  reachable();
   openTarget();
+  requestAnimationFrame(() => setTimeout(reachable)); // after the first paint
   addEventListener("hashchange", openTarget);
   addEventListener("resize", reachable);
   addEventListener("beforeprint", openForPrinting);

@@ -1,0 +1,148 @@
+"""Where the site leans on a pinned version of Sphinx, its theme or an extension.
+
+Each test names one spot.  When a version changes and a test here fails, its message says
+which of our files rests on what is gone.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import bilingual_labels
+import bilingual_search
+import pydata_sphinx_theme
+import pytest
+import sphinx
+import sphinx_book_theme
+from bilingual.marks import pick
+from bilingual.nodes import LanguageInline
+from bilingual.pages import BilingualTemplates
+from docutils import nodes
+from slim_site import ICONS, THEME_SCRIPTS, THEME_STYLES, _read_style
+from slim_styles import trim
+from sphinx import locale
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.jinja2glue import BuiltinTemplateLoader
+
+PYDATA = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
+BOOK = Path(sphinx_book_theme.__file__).parent / "theme" / "sphinx_book_theme"
+SPHINX = Path(sphinx.__file__).parent
+OURS = Path(bilingual_labels.__file__).parent
+
+
+def test_pages_are_rendered_by_the_template_bridge() -> None:
+    """bilingual/pages.py resolves the marks in `render`."""
+    assert issubclass(BilingualTemplates, BuiltinTemplateLoader)
+    assert "self.templates.render(templatename, ctx)" in inspect.getsource(
+        StandaloneHTMLBuilder.handle_page
+    )
+
+
+def test_catalogues_are_looked_up_when_a_word_is_needed() -> None:
+    """bilingual_labels.py replaces the entries of sphinx.locale.translators."""
+    assert "translators.get" in inspect.getsource(locale.get_translator)
+    key = ("general", "sphinx")
+    before = locale.translators.get(key)
+    locale.translators[key] = bilingual_labels.BilingualCatalogue()
+    try:
+        assert pick(str(locale.admonitionlabels["note"]), "zh") == "注"
+        assert pick(locale.get_translation("sphinx")("Search"), "zh") == "搜索"
+    finally:
+        if before is None:
+            del locale.translators[key]
+        else:
+            locale.translators[key] = before
+
+
+def test_sphinx_search_has_a_switch() -> None:
+    """bilingual_search sets `builder.search` to False."""
+    assert StandaloneHTMLBuilder.search is True
+    source = inspect.getsource(StandaloneHTMLBuilder)
+    assert "if self.search:" in source
+    assert "js_stemmer_code" in (SPHINX / "search" / "en.py").read_text("utf8")
+    assert "var Stemmer" in bilingual_search.SearchEnglish.js_stemmer_code
+
+
+@pytest.mark.parametrize(
+    ("template", "blocks"),
+    [
+        (PYDATA / "layout.html", ("css", "extrahead", "search_dialog", "docs_navbar", "docs_body", "scripts_end")),
+        (BOOK / "layout.html", ("docs_body",)),
+    ],
+)
+def test_layout_has_the_blocks_that_ours_replaces(template: Path, blocks: tuple[str, ...]) -> None:
+    text = template.read_text("utf8")
+    for block in blocks:
+        assert re.search(rf"block {block}\b", text), f"site_shell/templates/layout.html: {block}"
+
+
+@pytest.mark.parametrize(
+    "name", [p.relative_to(OURS / "site_shell" / "templates").as_posix() for p in (OURS / "site_shell" / "templates").rglob("*.html") if p.name != "layout.html"]
+)  # fmt: skip
+def test_our_templates_replace_one_of_the_theme(name: str) -> None:
+    places = [PYDATA, PYDATA / "components", BOOK, BOOK / "components"]
+    assert any((place / name).is_file() for place in places), f"nothing includes {name}"
+
+
+def test_theme_assets_that_the_layout_names() -> None:
+    """slim_site.py names the theme's styles and scripts instead of its macros."""
+    macros = (PYDATA / "static" / "webpack-macros.html").read_text("utf8")
+    for asset in (*THEME_STYLES, *THEME_SCRIPTS):
+        assert (PYDATA / "static" / asset).is_file()
+        assert asset in macros
+    named = set(re.findall(r"_static/([\w./-]+)'", macros))
+    assert named == {*THEME_STYLES, *THEME_SCRIPTS, "scripts/fontawesome.js"}
+
+
+def test_every_icon_has_a_rule() -> None:
+    css = (PYDATA / "static" / "styles" / "pydata-sphinx-theme.css").read_text("utf8")
+    for icon in ICONS:
+        assert re.search(rf"\.{icon}::?before", css), icon
+
+
+def test_icons_of_the_pages_are_kept(site: Path) -> None:
+    """slim_site.ICONS lists every icon that a page shows."""
+    for page in site.rglob("*.html"):
+        shown = set(re.findall(r'class="(?:fas|fab|far|fa-solid|fa-brands|fa-regular) ([\w-]+)', page.read_text("utf8")))
+        assert shown <= ICONS, page
+
+
+def test_trimming_keeps_the_classes_of_the_pages(site: Path) -> None:
+    """slim_styles.FAMILIES names no class that a page has."""
+    static = PYDATA / "static"
+    css = _read_style(static / "styles" / "pydata-sphinx-theme.css", static)
+    simple = re.compile(r"\.([A-Za-z][\w-]*)(?=[,{ :.>])")
+    lost = set(simple.findall(css)) - set(simple.findall(trim(css)))
+    for page in site.rglob("*.html"):
+        used = {name for names in re.findall(r'class="([^"]*)"', page.read_text("utf8")) for name in names.split()}
+        assert not (used & lost), page
+
+
+def test_theme_shows_the_sidebar_parts_in_summaries() -> None:
+    """site_shell names each `<summary>` that the theme writes."""
+    assert '"summary"' in (Path(pydata_sphinx_theme.__file__).parent / "toctree.py").read_text("utf8")
+
+
+def test_myst_nb_has_the_folded_cell_that_we_write() -> None:
+    from myst_nb.sphinx_ import HideCodeCellNode, visit_HideCellInput
+
+    assert issubclass(HideCodeCellNode, nodes.Element)
+    source = inspect.getsource(visit_HideCellInput)
+    assert 'node["prompt_show"]' in source
+    assert 'node["prompt_hide"]' in source
+
+
+def test_a_subclass_of_inline_is_written_as_one_where_we_say_nothing() -> None:
+    assert LanguageInline.__mro__[1] is nodes.inline
+
+
+@pytest.mark.parametrize(
+    ("package", "text"),
+    [("sphinx_exercise", "exercise-content"), ("sphinx_exercise", "solution-content"), ("sphinx_proof", "proof-content")],
+)
+def test_boxes_with_repeated_ids(package: str, text: str) -> None:
+    """bilingual_labels.unique_ids renames these."""
+    folder = Path(__import__(package).__file__).parent
+    assert any(text in source.read_text("utf8") for source in folder.glob("*.py"))
