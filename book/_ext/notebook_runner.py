@@ -21,6 +21,8 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
+#: The line that IPython points at, in the cell itself (the first frame of its traceback).
+FAILING_LINE = re.compile(r"^-+> *(\d+) (.*)$", re.M)
 
 #: What makes a result depend on the machine is fixed: threads, hashing, the reader's settings.
 FIXED_ENVIRONMENT = {
@@ -86,6 +88,13 @@ def first_line(source: str) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
+def describe_error(output: NotebookNode) -> str:
+    """Return an error's type and message, and the cell's line that it came from."""
+    error = f"{output.ename}: {output.evalue}".removesuffix(": ")
+    line = FAILING_LINE.search(ANSI.sub("", "\n".join(output.traceback)))
+    return f"{error} (line {line[1]}: {line[2].strip()})" if line else error
+
+
 def problems_in_outputs(notebook: NotebookNode) -> list[Problem]:
     """Find the cells that raised, that wrote to stderr, or whose output could not be displayed."""
     problems = []
@@ -94,7 +103,7 @@ def problems_in_outputs(notebook: NotebookNode) -> list[Problem]:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
                 # Also a failing repr: IPython reports it beside a cell that "succeeded".
-                error = f"{output.ename}: {output.evalue}"
+                error = describe_error(output)
             elif output.output_type == "stream" and output.name == "stderr":
                 error = f"wrote to stderr: {output.text.strip()}"
             else:

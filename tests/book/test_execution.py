@@ -25,7 +25,9 @@ def run_cells(tmp_path, *sources):
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("\n# why\nraise ValueError('no')", "ValueError: no"),
+        ("# why\nraise ValueError('no')", r"ValueError: no \(line 2: raise ValueError"),
+        ("y = 2\nassert x == y", r"AssertionError \(line 2: assert x == y\)"),
+        ("import json\njson.loads('')", r"JSONDecodeError: .*\(line 2: json.loads"),
         ("import sys; print('careful', file=sys.stderr)", "wrote to stderr: careful"),
         ("import warnings; warnings.warn('old')", "wrote to stderr: .*UserWarning: old"),
         ("class A:\n    def _repr_html_(self): 1/0\nA()", "ZeroDivisionError: division by zero"),
@@ -145,7 +147,7 @@ def test_failures_are_all_listed_and_the_good_chapters_kept(tiny_book):
         worse=HEADER + "# W\n\n" + cell("1 / 0"),
     )
     log = book.build(fails=True)
-    assert "bad: cell 2 (\"raise RuntimeError('broken')\"): RuntimeError: broken" in log
+    assert "bad: cell 2 (\"raise RuntimeError('broken')\"): RuntimeError: broken (line 1" in log
     assert "worse: cell 1 ('1 / 0'): ZeroDivisionError: division by zero" in log
     again = book.build(fails=True)
     assert "executing 2 chapters" in again, "the good chapter is not executed again"
