@@ -2,10 +2,12 @@
 
 From a reference entry back to the section that explains it: the first, in the order of the
 table of contents, that shows the source (``literalinclude`` with ``:pyobject:``, or a
-``show_source`` cell), else the first that mentions the name with ``{py:...}``. From names that
-the package does not define (torch's, Python's) to nowhere, without a warning.
+``show_source`` cell), else the first that mentions the name with ``{py:...}``, else the first
+whose cells call it. From names that the package does not define (torch's, Python's) to nowhere,
+without a warning.
 """
 
+import ast
 import builtins
 import collections.abc
 import re
@@ -35,6 +37,15 @@ FOREIGN_NAMES = {
     *collections.abc.__all__,
 }
 SHOW_SOURCE = re.compile(r"\bshow_source\((\w+)")
+IMPORTS = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)$|^import .*$", re.M)
+#: A name that is called or looked up in, or that is too long a word to be a variable's by chance.
+CALLED = re.compile(r"\b\w+(?=[(\[])|\b(?=\w*[A-Z_])\w{4,}\b")
+#: In the order in which they are preferred, and what the link back is called.
+KINDS = {
+    "shown": ("讲解：", "Explained in: "),
+    "mentioned": ("讲解：", "Explained in: "),
+    "called": ("用例：", "Used in: "),
+}
 
 Place = tuple[str, str]  # a page and an anchor on it
 
@@ -84,6 +95,16 @@ def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str,
                     yield name, node
 
 
+def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
+    names = app.api_reference.names  # type: ignore[attr-defined]
+    by_short = {name.rpartition(".")[2]: name for name in names}
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code_source":
+            for short in CALLED.findall(IMPORTS.sub("", cell.astext())):
+                if short in by_short:
+                    yield by_short[short], cell
+
+
 def section_of(node: nodes.Node, docname: str) -> Place:
     while node is not None and not isinstance(node, nodes.section):
         node = node.parent
@@ -98,8 +119,9 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
         env.api_explained = {}  # type: ignore[attr-defined]
     if "kernelspec" not in env.metadata.get(env.docname, {}):
         return
-    found: dict[str, dict[str, Place]] = {"shown": {}, "mentioned": {}}
-    for kind, names in (("shown", shown_names), ("mentioned", mentioned_names)):
+    finders = (shown_names, mentioned_names, called_names)
+    found: dict[str, dict[str, Place]] = {kind: {} for kind in KINDS}
+    for kind, names in zip(KINDS, finders, strict=True):
         for name, node in names(app, doctree):
             found[kind].setdefault(name, section_of(node, env.docname))
     env.api_explained[env.docname] = found  # type: ignore[attr-defined]
@@ -118,25 +140,37 @@ def in_reading_order(env: BuildEnvironment) -> list[str]:
     return order
 
 
-def explanations(env: BuildEnvironment) -> dict[str, Place]:
-    """Return the place that explains each name."""
-    explained = getattr(env, "api_explained", {})
-    pages = [explained[d] for d in in_reading_order(env) if d in explained]
-    places: dict[str, Place] = {}
-    for kind in ("shown", "mentioned"):
+def explanations(app: Sphinx) -> dict[str, tuple[str, Place]]:
+    """Return how and where each name is explained."""
+    explained = getattr(app.env, "api_explained", {})
+    pages = [explained[d] for d in in_reading_order(app.env) if d in explained]
+    found: dict[str, tuple[str, Place]] = {}
+    for kind in KINDS:
         for page in pages:
             for name, place in page[kind].items():
-                places.setdefault(name, place)
-    return places
+                found.setdefault(name, (kind, place))
+    for name, definition in app.api_reference.names.items():  # type: ignore[attr-defined]
+        # what a function returns is explained where the function is
+        for result in returned_names(definition.node, app.api_reference.names):  # type: ignore[attr-defined]
+            if name in found:
+                found.setdefault(result, found[name])
+    return found
 
 
-def titles(env: BuildEnvironment, places: dict[str, Place]) -> dict[str, tuple[Place, str]]:
-    return {n: (p, env.titles[p[0]].astext()) for n, p in places.items() if p[0] in env.titles}
+def returned_names(node: ast.stmt, names: dict[str, Any]) -> list[str]:
+    """Return the public names in the annotations of what a function or a method returns."""
+    functions = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.returns]
+    words = {w for f in functions for w in re.findall(r"\w+", ast.unparse(f.returns))}  # type: ignore[arg-type]
+    return [name for name in names if name.rpartition(".")[2] in words]
 
 
 def rewrite_reference(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Write the reference's pages again if a chapter that they link to has moved."""
-    now = titles(env, explanations(env))
+    now = {
+        name: (kind, place, env.titles[place[0]].astext())
+        for name, (kind, place) in explanations(app).items()
+        if place[0] in env.titles
+    }
     if now == getattr(env, "api_explanations", None):
         return []
     env.api_explanations = now  # type: ignore[attr-defined]
@@ -145,15 +179,15 @@ def rewrite_reference(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Write the links back."""
-    places = explanations(app.env) if any(doctree.findall(ExplainedIn)) else {}
+    found = explanations(app) if any(doctree.findall(ExplainedIn)) else {}
     for node in list(doctree.findall(ExplainedIn)):
-        place = places.get(node["name"])
-        if place is None:
+        if node["name"] not in found:
             node.parent.remove(node)
             continue
+        kind, place = found[node["name"]]
         title = nodes.inline("", "", *(c.deepcopy() for c in app.env.titles[place[0]].children))
         link = make_refnode(app.builder, docname, place[0], place[1], title)
-        label = [*words("zh", "讲解："), *words("en", "Explained in: ")]
+        label = [*words("zh", KINDS[kind][0]), *words("en", KINDS[kind][1])]
         node.replace_self(nodes.paragraph("", "", *label, link, classes=["api-explained"]))
 
 
