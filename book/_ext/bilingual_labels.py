@@ -16,7 +16,6 @@ import yaml
 from bilingual.marks import Bilingual, mark
 from bilingual.nodes import LanguageInline
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -93,23 +92,10 @@ def label_fields(app: Sphinx, doctree: nodes.document) -> None:
             name += LanguageInline("", en, language="en")
 
 
-def visit_folded_cell(translator: Any, node: nodes.Element) -> None:
-    """myst-nb's folded code, without its fixed English label: the visible words name it."""
-    translator.body.append(f'<details class="hide {" ".join(node["classes"])}">\n<summary>')
-    for state, prompt in (("collapsed", "prompt_show"), ("expanded", "prompt_hide")):
-        translator.body.append(f'<span class="{state}">{node[prompt]}</span>')
-    translator.body.append("</summary>\n")
-
-
-def depart_folded_cell(translator: Any, node: nodes.Element) -> None:
-    translator.body.append("</details>\n")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", install, priority=950)  # after every extension's catalogue
     app.connect("doctree-read", unique_ids)
     app.connect("doctree-read", label_fields)
-    app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     digest = hashlib.sha256(repr(WORDS).encode()).hexdigest()
     app.add_config_value("bilingual_words", digest, "env")  # new words: read every page again
     app.connect("html-page-context", author_in_both_languages, priority=900)

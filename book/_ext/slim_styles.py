@@ -21,7 +21,7 @@ FAMILIES = (
     "d-(?:sm|md|lg|xl|xxl)-", "text-bg", "text-(?:sm|md|lg|xl)", "border-", "rounded-[0-9]",
     "link-", "bg-", "ratio", "vstack", "hstack", "stretched-link", "table-(?:primary|secondary|success|info|warning|danger|light|dark|striped|hover|active|bordered|responsive|sm)",
     "navbar-(?:expand-(?:sm|md|xl|xxl)|dark|text|toggler)", "nav-(?:tabs|pills|fill|justified)",
-    "dropdown-menu-(?:sm|md|lg|xl|xxl|dark)", "dropup", "dropstart", "dropend", "-Color",
+    "dropdown-menu-(?:sm|md|lg|xl|xxl)", "dropup", "dropstart", "dropend", "-Color",
     "version-switcher", "bd-search-container", "fa-(?:[0-9]+x|spin|beat|bounce|fade|flip|shake|rotate|pull|stack|border|ul|li|inverse|2xs|2xl)(?![\\w])",
 )  # fmt: skip
 KEPT = ("d-none", "d-flex", "d-print-none", "align-items-center", "btn-outline-none", "border-0")

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import bilingual_labels
 import bilingual_search
 import pydata_sphinx_theme
 import pytest
+import slim_styles
 import sphinx
 import sphinx_book_theme
 from bilingual.marks import pick
@@ -109,15 +111,27 @@ def test_icons_of_the_pages_are_kept(site: Path) -> None:
         assert shown <= ICONS, page
 
 
-def test_trimming_keeps_the_classes_of_the_pages(site: Path) -> None:
-    """slim_styles.FAMILIES names no class that a page has."""
+def test_trimming_keeps_what_the_pages_need(site: Path) -> None:
+    """Each selector that slim_styles drops needs a class that no page has."""
     static = PYDATA / "static"
     css = _read_style(static / "styles" / "pydata-sphinx-theme.css", static)
-    simple = re.compile(r"\.([A-Za-z][\w-]*)(?=[,{ :.>])")
-    lost = set(simple.findall(css)) - set(simple.findall(trim(css)))
+    used = set(re.findall(r"[\w-]+", "".join(p.read_text("utf8") for p in (static / "scripts").glob("p*.js"))))
     for page in site.rglob("*.html"):
-        used = {name for names in re.findall(r'class="([^"]*)"', page.read_text("utf8")) for name in names.split()}
-        assert not (used & lost), page
+        for names in re.findall(r'class="([^"]*)"', page.read_text("utf8")):
+            used.update(names.split())
+    kept = set(selectors(trim(css)))
+    for selector in selectors(css):
+        if selector not in kept:
+            needs = re.findall(r"\.(-?[A-Za-z_][\w-]*)", re.sub(r":not\([^)]*\)", "", selector))
+            assert set(needs) - used, selector
+
+
+def selectors(css: str) -> Iterator[str]:
+    for head, body in slim_styles._rules(css):
+        if head.startswith(slim_styles.NESTED):
+            yield from selectors(body or "")
+        elif body is not None and not head.startswith("@"):
+            yield from slim_styles._alternatives(head)
 
 
 def test_theme_shows_the_sidebar_parts_in_summaries() -> None:
@@ -132,6 +146,15 @@ def test_myst_nb_has_the_folded_cell_that_we_write() -> None:
     source = inspect.getsource(visit_HideCellInput)
     assert 'node["prompt_show"]' in source
     assert 'node["prompt_hide"]' in source
+
+
+def test_docutils_writes_citations_and_cells_as_we_replace_them() -> None:
+    """accessible_markup.py: the roles of citations, the context stack of table cells."""
+    from docutils.writers._html_base import HTMLTranslator
+
+    assert "doc-biblioentry" in inspect.getsource(HTMLTranslator.visit_citation)
+    assert "self.context.append" in inspect.getsource(HTMLTranslator.visit_entry)
+    assert "self.context.pop()" in inspect.getsource(HTMLTranslator.depart_entry)
 
 
 def test_a_subclass_of_inline_is_written_as_one_where_we_say_nothing() -> None:

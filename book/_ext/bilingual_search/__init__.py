@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bilingual.marks import pick
+from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
 from docutils import nodes
 from sphinx import addnodes
@@ -36,6 +36,14 @@ class Section:
         self.title = {language: pick(title, language).strip() for language in ("zh", "en")}
         self.text: dict[str, list[str]] = {"zh": [], "en": [], "": []}
 
+    def add(self, text: str, language: str) -> None:
+        """Words of one language, of both (""), or a label that holds both languages in marks."""
+        if is_marked(text):
+            for own in ("zh", "en"):
+                self.text[own].append(pick(text, own))
+        else:
+            self.text[language].append(text)
+
     def entry(self) -> list[str]:
         """As the browser gets it: anchor, titles, texts in zh, in en, in both."""
         texts = [" ".join("".join(self.text[key]).split()) for key in ("zh", "en", "")]
@@ -52,7 +60,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def _walk(node: nodes.Node, section: Section | None, language: str, found: list[Section]) -> None:
     if isinstance(node, nodes.Text):
         if section is not None:
-            section.text[language].append(str(node))
+            section.add(str(node), language)
         return
     if isinstance(node, SILENT):
         return

@@ -1,0 +1,55 @@
+"""Markup that docutils and myst-nb write in a way that assistive technology can't use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
+
+
+def visit_folded_cell(translator: Any, node: nodes.Element) -> None:
+    """Folded code without myst-nb's fixed English label: the visible words name it."""
+    translator.body.append(f'<details class="hide {" ".join(node["classes"])}">\n<summary>')
+    for state, prompt in (("collapsed", "prompt_show"), ("expanded", "prompt_hide")):
+        translator.body.append(f'<span class="{state}">{node[prompt]}</span>')
+    translator.body.append("</summary>\n")
+
+
+def depart_folded_cell(translator: Any, node: nodes.Element) -> None:
+    translator.body.append("</details>\n")
+
+
+def visit_citation(translator: Any, node: nodes.citation) -> None:
+    """A list of items: the role "doc-biblioentry" that docutils writes is deprecated."""
+    if not isinstance(node.previous_sibling(), nodes.citation):
+        translator.body.append('<div role="list" class="citation-list">\n')
+    translator.body.append(translator.starttag(node, "div", classes=["citation"], role="listitem"))
+
+
+def depart_citation(translator: Any, node: nodes.citation) -> None:
+    translator.body.append("</div>\n")
+    if not isinstance(node.next_node(descend=False, siblings=True), nodes.citation):
+        translator.body.append("</div>\n")
+
+
+def visit_entry(translator: Any, node: nodes.entry) -> None:
+    """The empty corner of a table is no header of its column."""
+    if isinstance(node.parent.parent, nodes.thead) and not node.astext().strip():
+        translator.body.append(translator.starttag(node, "td", ""))
+        translator.context.append("</td>\n")
+    else:
+        HTML5Translator.visit_entry(translator, node)
+
+
+def depart_entry(translator: Any, node: nodes.entry) -> None:
+    HTML5Translator.depart_entry(translator, node)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
