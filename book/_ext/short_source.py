@@ -1,0 +1,53 @@
+"""Source shown in a chapter goes without its docstrings: the reference page has those.
+
+A docstring of thirty lines above ten lines of code hides on a phone what the chapter wants to
+show. Nothing else of the source is touched.
+"""
+
+import ast
+import textwrap
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+
+def without_docstrings(code: str) -> str:
+    """Return ``code`` without the docstrings of its classes and functions.
+
+    Code that is not a whole statement, and so can't be parsed, is returned as it is. A body that
+    holds nothing but its docstring keeps it.
+    """
+    try:
+        tree = ast.parse(textwrap.dedent(code))
+    except SyntaxError:
+        return code
+    lines = code.splitlines()
+    documented = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and len(node.body) > 1 and ast.get_docstring(node):
+            first, last = node.body[0].lineno, node.body[0].end_lineno or 0
+            if last < len(lines) and not lines[last].strip():
+                last += 1  # the blank line that set the docstring off
+            lines[first - 1 : last] = [DROPPED] * (last - first + 1)
+    return "\n".join(line for line in lines if line is not DROPPED)
+
+
+DROPPED = "\0"
+
+
+def shorten(app: Sphinx, doctree: nodes.document) -> None:
+    """Shorten every block that a ``literalinclude`` with ``:pyobject:`` made."""
+    for shown in doctree.findall(
+        lambda node: isinstance(node, nodes.Element) and "shows_source" in node
+    ):
+        for block in shown.findall(nodes.literal_block):
+            code = without_docstrings(block.astext())
+            block.rawsource = code
+            block[:] = [nodes.Text(code)]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the hook."""
+    app.connect("doctree-read", shorten)
+    return {"version": "1.0", "parallel_read_safe": True, "parallel_write_safe": True}
