@@ -6,7 +6,9 @@ the extensions of this folder. Here
 * a change of an extension, a template, a stylesheet or an installed package, or a build that was
   interrupted, makes Sphinx forget the saved pages (executed cells are kept, see keyed_execution);
 * a page is read again when its source or a file it includes has other contents than at its last
-  reading, whatever the clock says.
+  reading, whatever the clock says;
+* where no page is read, Sphinx's global sums (figure numbers, the bibliography), for which it
+  loads every saved page, are left as they are: an unchanged book is ready in a moment.
 """
 
 import hashlib
@@ -20,6 +22,8 @@ from sphinx.environment import BuildEnvironment
 
 EXTENSIONS = Path(__file__).parent
 STATE = "fresh_pages.txt"
+#: What is computed over all pages once they have been read.
+GLOBAL_SUMS = ("env-updated", "env-get-updated")
 
 
 def digest_of_files(paths: Iterable[Path], root: Path) -> str:
@@ -61,15 +65,19 @@ def compare_machinery(app: Sphinx) -> None:
 def changed_pages(
     app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
 ) -> list[str]:
+    app.pages_were_removed = bool(removed)  # type: ignore[attr-defined]
     known: dict[str, str] = getattr(env, "page_digests", {})
     unchecked = env.found_docs - added - changed
     return [d for d in unchecked if d in known and known[d] != page_digest(env, d)]
 
 
 def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    # Until `finish` writes it again, the build counts as interrupted.
-    if docnames:
+    if docnames or app.pages_were_removed:  # type: ignore[attr-defined]
+        # Until `finish` writes it again, the build counts as interrupted.
         Path(app.doctreedir, STATE).unlink(missing_ok=True)
+    else:
+        for event in GLOBAL_SUMS:
+            app.events.listeners[event].clear()
 
 
 def remember(app: Sphinx, doctree: nodes.document) -> None:

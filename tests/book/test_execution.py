@@ -138,6 +138,29 @@ def test_contents_count_and_not_the_clock(tiny_book):
     assert "new part" in book.page("other")
 
 
+def test_numbers_follow_when_pages_come_and_go(tiny_book):
+    """Sphinx's sums over all pages are skipped only where no page has changed."""
+    figure = "\n:::{figure-md} fig-%s\n![](x.png)\n\nCaption\n:::\n"
+    refer = "{numref}`fig-b`\n"
+    book = tiny_book(
+        KEYED,
+        settings={"suppress_warnings": ["image.not_readable"]},
+        intro="# T\n\n" + refer,
+        a="# A\n" + figure % "a",
+        b="# B\n" + figure % "b",
+    )
+    book.build()
+    assert "Fig. 2" in book.page("intro")
+    book.build()
+    toc = book.book / "_toc.yml"
+    toc.write_text(toc.read_text(encoding="utf8").replace("- file: a\n", ""), encoding="utf8")
+    book.build()
+    assert "Fig. 1" in book.page("intro")
+    (book.html / "intro.html").unlink()
+    book.build()
+    assert "Fig. 1" in book.page("intro"), "also a page that is only written again"
+
+
 def test_failures_are_all_listed_and_the_good_chapters_kept(tiny_book):
     book = tiny_book(
         KEYED,
