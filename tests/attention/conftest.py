@@ -1,18 +1,7 @@
 """What the tests of the attention modules share."""
 
-from collections.abc import Iterator
-
-import jaxtyping
 import pytest
 import torch
-
-
-@pytest.fixture
-def unchecked() -> Iterator[None]:
-    """Switch jaxtyping off, as in production, so that our own errors are what is met."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attention_book.attention import checks
+from attention_book.attention import DotScore, checks
 
 
 def test_good_tensors_pass():
@@ -18,6 +18,11 @@ def test_good_tensors_pass():
     checks.check_positive("bandwidth", 0.5)
     checks.check_probability("dropout", 0.0)
     checks.check_probability("dropout", 1.0)
+    checks.check_feature_sizes(queries, keys, 7, 7)
+    checks.check_sizes(d_q=1, d_k=7)
+    checks.check_radius(1, smallest=1)
+    checks.check_score(DotScore())
+    checks.check_score(lambda queries, keys: queries @ keys.mT)
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,21 @@ def test_good_tensors_pass():
 def test_queries_and_keys_that_do_not_fit(queries, keys, message):
     with pytest.raises(ValueError, match=message):
         checks.check_queries_keys(torch.rand(queries), torch.rand(keys))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("queries", "keys", "message"),
+    [
+        (torch.ones(3, 7).long(), torch.rand(5, 7), "got torch.int64 and torch.float32"),
+        (torch.rand(3, 7), torch.ones(5, 7).cfloat(), "got torch.float32 and torch.complex64"),
+        ([[1.0]], [[2.0]], "got list and list"),
+        (torch.rand(3, 7), None, "got torch.float32 and NoneType"),
+    ],
+)
+def test_only_floating_point_tensors_are_compared(queries, keys, message):
+    with pytest.raises(TypeError, match=f"queries and keys: expected floating .*{message}"):
+        checks.check_queries_keys(queries, keys)
 
 
 def test_unequal_features_name_both_shapes():
@@ -75,3 +95,25 @@ def test_the_first_bad_element_is_named():
     with pytest.raises(ValueError, match=r"x: expected 0 or more, got x\[1, 0\] = -3\.0"):
         checks.reject_where(tensor < 0, tensor, "x", "0 or more")
     checks.reject_where(tensor > 9, tensor, "x", "9 or less")
+    with pytest.raises(ValueError, match=r"x: expected 0 or more, got x = -3\.0"):
+        checks.reject_where(tensor[1, 0] < 0, tensor[1, 0], "x", "0 or more")
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("score", [DotScore, "dot", None])
+def test_a_score_is_something_to_call_and_no_class(score):
+    with pytest.raises(TypeError, match=r"score: expected a scoring function such as DotScore\(\)"):
+        checks.check_score(score)
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_sizes_are_at_least_1(size):
+    with pytest.raises(ValueError, match=f"d_hidden: expected at least 1, got {size}"):
+        checks.check_sizes(d_q=3, d_hidden=size)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("radius", [-1, 0, math.nan])
+def test_a_window_has_a_radius(radius):
+    with pytest.raises(ValueError, match=f"radius: expected 1 or more, got {radius}"):
+        checks.check_radius(radius, smallest=1)

@@ -116,7 +116,7 @@ def test_boolean_masks_are_asked_for(convert):
 
 @pytest.mark.usefixtures("unchecked")
 def test_additive_masks_are_floating_point():
-    with pytest.raises(TypeError, match=r"bias: expected floating point numbers, got torch\.bool"):
+    with pytest.raises(TypeError, match=r"bias: expected floating point tensors, got torch\.bool"):
         mask_from_additive(torch.ones(2, 2, dtype=torch.bool))
 
 

@@ -291,6 +291,11 @@ def test_wrong_input_is_named() -> None:
             RunningMean(momentum=momentum)
     with pytest.raises(ValueError, match=r"loss: .* shape \(3,\), got the shape \(3, 1\)"):
         reinforce_surrogate(torch.ones(3), torch.ones(3, 1))
+    for shape in [(2,), (3, 1), (1, 3)]:
+        with pytest.raises(ValueError, match=r"baseline: .* shape \(3,\), got the shape"):
+            reinforce_surrogate(torch.ones(3), torch.ones(3), baseline=torch.ones(shape))
+    with pytest.raises(TypeError, match=r"score: expected a scoring function"):
+        HardAttention(DotScore)
     for use in (attention, attention.sample):
         with pytest.raises(ValueError, match="values: expected one value for each key"):
             use(queries, keys, values[:, :-1])

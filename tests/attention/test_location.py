@@ -62,8 +62,16 @@ def test_gradcheck(attention):
 @pytest.mark.parametrize("shape", [(6, 11), (8, 11), (7, 10)])
 def test_the_number_of_values_is_fixed(attention, shape):
     queries, state, _ = draw()
-    message = rf"num_keys=7 values of size d_v=11, got the shape \({shape[0]}, {shape[1]}\)"
+    message = rf"num_keys=7 values of size d_v=11, .* got the shape \({shape[0]}, {shape[1]}\)"
     with pytest.raises(ValueError, match=message):
+        attention(queries, state, torch.rand(shape).double())
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("shape", [(7, 11), (3, 7, 11), (1, 7, 11)])
+def test_each_example_has_values_of_its_own(attention, shape):
+    queries, state, _ = draw(2)
+    with pytest.raises(ValueError, match=r"values: expected .* the shape \(2, 7, 11\), got"):
         attention(queries, state, torch.rand(shape).double())
 
 
@@ -80,3 +88,9 @@ def test_sizes_are_checked(attention):
         attention(queries, torch.rand(2, 2, 5).double(), values)
     with pytest.raises(ValueError, match=r"one state for each query, .*\(2, 1, 3\).*\(1, 5\)"):
         attention(queries, state[0], values)
+    with pytest.raises(ValueError, match=r"queries and state: .* got the shapes \(3,\) and \(5,\)"):
+        attention(queries[0, 0], state[0, 0], values[0])
+    with pytest.raises(TypeError, match=r"queries and state: .* got torch.int64 and torch.float64"):
+        attention(queries.long(), state, values)
+    with pytest.raises(ValueError, match="d_out: expected at least 1, got 0"):
+        LocationAttention(**{**SIZES, "d_out": 0})

@@ -139,6 +139,20 @@ def test_the_batch_of_a_mask_is_checked_where_it_is_known(shape):
     check_mask(torch.ones(3, 5, dtype=torch.bool), 3, 5, batch=(13, 2))
 
 
+def test_a_mask_must_be_where_the_scores_are():
+    mask = torch.ones(3, 5, dtype=torch.bool, device="meta")
+    check_mask(mask, 3, 5, device=torch.device("meta"))
+    check_mask(mask, 3, 5)
+    with pytest.raises(ValueError, match=r"mask: expected .* the device cpu, got one on meta"):
+        check_mask(mask, 3, 5, device=torch.device("cpu"))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_lengths_are_a_tensor():
+    with pytest.raises(TypeError, match="lengths: expected a tensor of integers, got list"):
+        mask_from_lengths([1, 2], 5)
+
+
 def test_a_float_is_never_a_mask():
     with pytest.raises(TypeError, match="float32; a float is a bias, never a mask"):
         check_mask(torch.ones(3, 5), 3, 5)

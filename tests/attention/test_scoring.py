@@ -175,7 +175,25 @@ def test_a_linear_score_of_the_pair_ignores_the_query():
     torch.testing.assert_close(weights, masked_softmax(score(queries * 9 - 4, keys)))
 
 
-def test_the_additive_score_has_no_bias():
+def test_the_bias_of_the_additive_score_lies_within_the_tanh():
+    score = AdditiveScore(d_q=7, d_k=5, d_hidden=11, bias=True).double()
+    assert set(dict(score.named_parameters())) == {
+        "W_q.weight", "W_k.weight", "W_k.bias", "w_v.weight",
+    }  # fmt: skip
+    queries, keys = torch.randn(3, 7).double(), torch.randn(13, 5).double()
+    hidden = queries[:, None] @ score.W_q.weight.T + keys @ score.W_k.weight.T + score.W_k.bias
+    torch.testing.assert_close(score(queries, keys), hidden.tanh() @ score.w_v.weight[0])
+
+
+def test_without_a_bias_the_additive_score_is_odd():
+    queries, keys = torch.randn(3, 7).double(), torch.randn(13, 5).double()
+    odd = AdditiveScore(d_q=7, d_k=5, d_hidden=11).double()
+    torch.testing.assert_close(odd(-queries, -keys), -odd(queries, keys))
+    free = AdditiveScore(d_q=7, d_k=5, d_hidden=11, bias=True).double()
+    assert not torch.allclose(free(-queries, -keys), -free(queries, keys))
+
+
+def test_the_additive_score_has_no_bias_unless_asked():
     score = AdditiveScore(d_q=7, d_k=5, d_hidden=11)
     assert {name for name, _ in score.named_parameters()} == {
         "W_q.weight", "W_k.weight", "w_v.weight",
@@ -189,6 +207,15 @@ def test_cosine_sees_directions_only():
     assert scores.abs().max() <= 1
     torch.testing.assert_close(CosineScore()(queries * 1e3, keys / 1e3), scores)
     torch.testing.assert_close(CosineScore()(queries, queries).diagonal(), torch.ones(3).double())
+
+
+def test_short_vectors_have_directions_too(dtype):
+    queries = torch.tensor([[3.0, 4.0]]).double()
+    keys = torch.tensor([[2.0, 0.0], [0.0, 9.0]]).double()
+    short = 50 * torch.finfo(dtype).smallest_normal ** 0.5
+    scores = CosineScore()((short * queries).to(dtype), (short * keys).to(dtype))
+    expected = torch.tensor([[0.6, 0.8]], dtype=dtype)
+    torch.testing.assert_close(scores, expected, atol=8 * torch.finfo(dtype).eps, rtol=0)
 
 
 def test_a_vector_of_zeros_has_no_direction(dtype):
@@ -220,3 +247,23 @@ def test_widths_and_temperatures_are_positive(width):
         GaussianScore(bandwidth=width)
     with pytest.raises(ValueError, match="temperature: expected a positive number, got"):
         CosineScore(temperature=width)
+
+
+@pytest.mark.parametrize("bad", [0, -2])
+def test_sizes_are_at_least_1(bad):
+    for make, sizes in [
+        (BilinearScore, {"d_q": 7, "d_k": bad}),
+        (AdditiveScore, {"d_q": bad, "d_k": 5, "d_hidden": 3}),
+        (AdditiveScore, {"d_q": 7, "d_k": 5, "d_hidden": bad}),
+        (ConcatLinearScore, {"d_q": bad, "d_k": 5}),
+        (ConcatTanhSumScore, {"d_q": 7, "d_k": 5, "d_hidden": bad}),
+    ]:
+        name = next(name for name, size in sizes.items() if size == bad)
+        with pytest.raises(ValueError, match=f"{name}: expected at least 1, got {bad}"):
+            make(**sizes)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_single_numbers_are_refused_as_queries(case):
+    with pytest.raises(ValueError, match=r"queries and keys: expected the axes .* \(\) and"):
+        case[0](torch.tensor(1.0), draw(case)[1])

@@ -159,6 +159,46 @@ def test_the_inputs_are_left_alone(attention):
         assert torch.equal(tensor, original)
 
 
+@pytest.mark.parametrize("shape", [(3, 1), (1, 5), (1, 1), (2, 1, 1), (2, 3, 1), (1, 3, 1)])
+def test_a_mask_may_be_1_wide_on_any_axis(attention, shape):
+    tensors, mask = draw(2), torch.rand(shape) < 0.5
+    whole = mask.expand(2, 3, 5).contiguous()
+    torch.testing.assert_close(attention(*tensors, mask), attention(*tensors, whole))
+
+
+@pytest.mark.parametrize(("batch", "num_queries"), [((0,), 3), ((2,), 0), ((0, 2), 3), ((), 0)])
+def test_no_examples_and_no_queries_are_fine(attention, batch, num_queries):
+    queries, keys, values = (tensor.requires_grad_() for tensor in draw(*batch))
+    for mask in (None, torch.ones(num_queries, 5, dtype=torch.bool)):
+        output = attention(queries[..., :num_queries, :], keys, values, mask)
+        assert output.shape == (*batch, num_queries, 11)
+        output.sum().backward()
+    assert torch.all(keys.grad == 0)
+
+
+def test_the_layout_in_memory_does_not_matter(attention):
+    queries, keys, values = draw(2)
+    turned = (tensor.mT.contiguous().mT for tensor in (queries, keys, values))
+    torch.testing.assert_close(attention(*turned), attention(queries, keys, values))
+    shared = (tensor[:1].expand(2, -1, -1) for tensor in (queries, keys, values))
+    once = attention(queries[:1], keys[:1], values[:1])
+    torch.testing.assert_close(attention(*shared), once.expand(2, -1, -1))
+
+
+def test_second_derivatives_of_the_explicit_way():
+    mask, tensors = some_mask(2), tuple(tensor.requires_grad_() for tensor in draw(2))
+    explicit = Attention(ScaledDotScore())
+    assert torch.autograd.gradgradcheck(lambda *qkv: explicit(*qkv, mask), tensors)
+
+
+@pytest.mark.usefixtures("unchecked")  # the checks of shapes are no part of the graph
+def test_attention_compiles_into_one_graph(attention):
+    torch.compiler.reset()  # or one parameter after the other counts as a recompilation
+    tensors, mask = draw(2), some_mask(2)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(*tensors, mask), attention(*tensors, mask))
+
+
 def test_half_precision_does_not_overflow():
     queries = keys = torch.full((2, 512), 12.0, dtype=torch.float16)
     values = torch.tensor([[1.0], [3.0]], dtype=torch.float16)
@@ -241,12 +281,29 @@ def test_bad_input_gets_one_clear_error(attention):
             r"\(2, 3, 5\), got \(3, 4\)",
         ),
         ((queries, keys, values, torch.ones(3, 3, 5).bool()), ValueError, r"got \(3, 3, 5\)"),
+        (
+            (queries, keys, values, torch.ones(3, 5, device="meta").bool()),
+            ValueError,
+            "mask: expected a mask on the device cpu, got one on meta",
+        ),
+        ((queries.long(), keys, values), TypeError, "queries and keys: expected floating point"),
     ]:
         with pytest.raises(error, match=message):
             attention(*tensors)
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_a_score_is_made_before_it_is_used():
+    with pytest.raises(TypeError, match=r"score: expected a scoring function such as DotScore\(\)"):
+        Attention(DotScore)
+
+
 def test_dropout_is_a_probability():
-    for make in (DotProductAttention, lambda dropout: Attention(DotScore(), dropout=dropout)):
-        with pytest.raises(ValueError, match="dropout: expected a probability"):
-            make(dropout=1.5)
+    for make in (
+        DotProductAttention,
+        lambda dropout: Attention(DotScore(), dropout=dropout),
+        lambda dropout: dot_product_attention(*draw(), dropout=dropout),
+    ):
+        for wrong in (1.5, -0.5):
+            with pytest.raises(ValueError, match="dropout: expected a probability"):
+                make(dropout=wrong)

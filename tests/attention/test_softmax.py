@@ -168,11 +168,18 @@ def test_no_queries_and_no_examples_are_fine():
     [
         (torch.zeros(2, 0), None, ValueError, r"at least one key, got the shape \(2, 0\)"),
         (torch.zeros(5), None, ValueError, r"scores: expected the axes .* got the shape \(5,\)"),
-        (torch.zeros(2, 5).long(), None, TypeError, "scores: expected floating point numbers"),
+        (
+            torch.zeros(2, 5).long(),
+            None,
+            TypeError,
+            "scores: expected floating point tensors, got torch.int64",
+        ),
         (torch.zeros(2, 5), torch.ones(2, 5), TypeError, "a float is a bias, never a mask"),
         (torch.zeros(2, 5), torch.ones(2, 4).bool(), ValueError, r"\(2, 5\), got \(2, 4\)"),
         (torch.zeros(2, 5), torch.ones(1, 2, 5).bool(), ValueError, r"\(2, 5\), got \(1, 2, 5\)"),
         (torch.zeros(3, 2, 5), torch.ones(2, 2, 5).bool(), ValueError, r"\(3, 2, 5\), got"),
+        (torch.zeros(2, 5), torch.ones(2, 5, device="meta").bool(), ValueError, "device cpu"),
+        ([[1.0, 2.0]], None, TypeError, "scores: expected floating point tensors, got list"),
     ],
 )
 def test_bad_input_gets_one_clear_error(scores, mask, error, message):

@@ -4,13 +4,27 @@ import torch
 from torch import Tensor
 
 
+def check_floating(name: str, *tensors: Tensor) -> None:
+    """Check that what is averaged, compared or weighed are tensors of real numbers.
+
+    Raises:
+        TypeError: if one is no tensor, or not of a floating point type.
+    """
+    for tensor in tensors:
+        if not (isinstance(tensor, Tensor) and tensor.is_floating_point()):
+            got = " and ".join(map(_kind, tensors))
+            raise TypeError(f"{name}: expected floating point tensors, got {got}")
+
+
 def check_queries_keys(queries: Tensor, keys: Tensor) -> None:
     """Check that queries and keys have the axes (\\*batch, position, feature) and one batch.
 
     Raises:
+        TypeError: if one is not a floating point tensor.
         ValueError: if a tensor has fewer than two axes, if the leading axes
             differ, or if there is no key to attend to.
     """
+    check_floating("queries and keys", queries, keys)
     if queries.ndim < 2 or keys.ndim < 2:
         raise ValueError(
             "queries and keys: expected the axes (*batch, query, d_q) and (*batch, key, d_k), "
@@ -26,16 +40,30 @@ def check_queries_keys(queries: Tensor, keys: Tensor) -> None:
 
 
 def check_same_features(queries: Tensor, keys: Tensor) -> None:
-    """Check that a query can be compared with a key feature by feature.
+    """Check queries and keys, and that they can be compared feature by feature.
 
     Raises:
-        ValueError: if the last axes differ in size.
+        TypeError: as in :func:`check_queries_keys`.
+        ValueError: as there, or if the last axes differ in size.
     """
+    check_queries_keys(queries, keys)
     if queries.shape[-1] != keys.shape[-1]:
         raise ValueError(
             "queries and keys: expected equal feature sizes d_q = d_k, "
             f"got the shapes {tuple(queries.shape)} and {tuple(keys.shape)}"
         )
+
+
+def check_feature_sizes(queries: Tensor, keys: Tensor, d_q: int, d_k: int) -> None:
+    """Check queries and keys, and the feature sizes that a score was built for.
+
+    Raises:
+        TypeError: as in :func:`check_queries_keys`.
+        ValueError: as there, or if a last axis has another size.
+    """
+    check_queries_keys(queries, keys)
+    check_features("queries", queries, d_q)
+    check_features("keys", keys, d_k)
 
 
 def check_features(name: str, tensor: Tensor, size: int) -> None:
@@ -70,11 +98,41 @@ def check_boolean(name: str, mask: Tensor, true_means: str) -> None:
         TypeError: if ``mask`` is anything but a boolean tensor.
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
         raise TypeError(
-            f"{name}: expected a boolean tensor (True = {true_means}), got {got}; "
+            f"{name}: expected a boolean tensor (True = {true_means}), got {_kind(mask)}; "
             "a float is a bias, never a mask: convert it with mask_from_additive"
         )
+
+
+def check_score(score: object) -> None:
+    """Check that ``score`` can be called with queries and keys.
+
+    Raises:
+        TypeError: if it can't, or if it is a class: ``DotScore`` instead of ``DotScore()``.
+    """
+    if isinstance(score, type) or not callable(score):
+        raise TypeError(f"score: expected a scoring function such as DotScore(), got {score!r}")
+
+
+def check_sizes(**sizes: int) -> None:
+    """Check the sizes that a layer is built with, each under its own name.
+
+    Raises:
+        ValueError: if one is below 1.
+    """
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name}: expected at least 1, got {size}")
+
+
+def check_radius(radius: int, *, smallest: int) -> None:
+    """Check the radius of a window.
+
+    Raises:
+        ValueError: if it is below ``smallest`` or not a number.
+    """
+    if not radius >= smallest:
+        raise ValueError(f"radius: expected {smallest} or more, got {radius}")
 
 
 def check_positive(name: str, value: float) -> None:
@@ -105,4 +163,9 @@ def reject_where(bad: Tensor, tensor: Tensor, name: str, expected: str) -> None:
     """
     if bad.any():
         index = bad.nonzero()[0].tolist()
-        raise ValueError(f"{name}: expected {expected}, got {name}{index} = {tensor[*index]}")
+        place = f"{name}{index}" if index else name
+        raise ValueError(f"{name}: expected {expected}, got {place} = {tensor[*index]}")
+
+
+def _kind(thing: object) -> str:
+    return str(thing.dtype) if isinstance(thing, Tensor) else type(thing).__name__

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from attention_book.attention.checks import check_boolean, reject_where
+from attention_book.attention.checks import check_boolean, check_floating, reject_where
 from attention_book.shapes import Mask
 
 
@@ -72,8 +72,7 @@ def mask_from_additive(
     >>> mask_from_additive(torch.tensor([[0.0, float("-inf")]]))
     tensor([[ True, False]])
     """
-    if not bias.is_floating_point():
-        raise TypeError(f"bias: expected floating point numbers, got {bias.dtype}")
+    check_floating("bias", bias)
     if not blocked < 0:
         raise ValueError(f"blocked: expected a negative number, got {blocked}")
     allowed = bias == 0

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_values
+from attention_book.attention.checks import check_score, check_values
 from attention_book.attention.scoring import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.shapes import Keys, Mask, Output, Queries, Values, Weights
@@ -75,6 +75,7 @@ class HardAttention(nn.Module):
     ) -> None:
         """Keep the score and how to choose."""
         super().__init__()
+        check_score(score)
         if choice not in CHOICES:
             raise ValueError(f"choice: expected one of {CHOICES}, got {choice!r}")
         self.score = score
@@ -144,7 +145,8 @@ def reinforce_surrogate(
             can lower its variance.
 
     Raises:
-        ValueError: if there is not one loss for each draw.
+        ValueError: if there is not one loss for each draw, or the baseline is neither
+            one number nor one for each draw.
 
     Williams (1992), equation 4; Xu et al. (2015), equations 11 and 12.
 
@@ -160,6 +162,11 @@ def reinforce_surrogate(
             f"got the shape {tuple(loss.shape)}"
         )
     if isinstance(baseline, Tensor):
+        if baseline.numel() != 1 and baseline.shape != loss.shape:
+            raise ValueError(
+                "baseline: expected one number, or one for each draw, the shape "
+                f"{tuple(loss.shape)}, got the shape {tuple(baseline.shape)}"
+            )
         baseline = baseline.detach()
     return ((loss.detach() - baseline) * log_prob).mean()
 

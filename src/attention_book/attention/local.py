@@ -8,7 +8,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_features, check_queries_keys, check_values
+from attention_book.attention.checks import (
+    check_features,
+    check_queries_keys,
+    check_radius,
+    check_score,
+    check_sizes,
+    check_values,
+)
 from attention_book.attention.masks import check_mask, window_mask
 from attention_book.attention.scoring import Score
 from attention_book.attention.softmax import masked_softmax
@@ -43,8 +50,8 @@ class LocalAttention(nn.Module):
     def __init__(self, score: Score, *, radius: int, causal: bool = False) -> None:
         """Keep the score and the window."""
         super().__init__()
-        if radius < 0:
-            raise ValueError(f"radius: expected 0 or more, got {radius}")
+        check_score(score)
+        check_radius(radius, smallest=0)
         self.score = score
         self.radius = radius
         self.causal = causal
@@ -57,7 +64,7 @@ class LocalAttention(nn.Module):
             num_queries, num_keys, radius=self.radius, causal=self.causal, device=keys.device
         )
         if mask is not None:
-            check_mask(mask, num_queries, num_keys, batch=keys.shape[:-2])
+            check_mask(mask, num_queries, num_keys, batch=keys.shape[:-2], device=keys.device)
             window = window & mask
         return masked_softmax(self.score(queries, keys), window)
 
@@ -108,8 +115,9 @@ class PredictiveLocalAttention(nn.Module):
     def __init__(self, score: Score, *, d_q: int, d_hidden: int, radius: int) -> None:
         """Keep the score, and create the predictor, without biases."""
         super().__init__()
-        if radius < 1:
-            raise ValueError(f"radius: expected 1 or more, got {radius}")
+        check_score(score)
+        check_sizes(d_q=d_q, d_hidden=d_hidden)
+        check_radius(radius, smallest=1)
         self.score = score
         self.radius = radius
         self.W_p = nn.Linear(d_q, d_hidden, bias=False)
@@ -139,7 +147,7 @@ class PredictiveLocalAttention(nn.Module):
         check_queries_keys(queries, keys)
         num_queries, num_keys = queries.shape[-2], keys.shape[-2]
         if mask is not None:
-            check_mask(mask, num_queries, num_keys, batch=keys.shape[:-2])
+            check_mask(mask, num_queries, num_keys, batch=keys.shape[:-2], device=keys.device)
         centers = self.predict_positions(queries, num_keys, mask).unsqueeze(-1)
         distances = torch.arange(num_keys, device=keys.device) - centers
         window = distances.abs() <= self.radius

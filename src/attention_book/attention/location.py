@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_features
+from attention_book.attention.checks import check_features, check_floating, check_sizes
 from attention_book.attention.softmax import masked_softmax
 from attention_book.shapes import Mask, Values
 
@@ -41,6 +41,7 @@ class LocationAttention(nn.Module):
     def __init__(self, *, d_q: int, d_k: int, num_keys: int, d_v: int, d_out: int) -> None:
         """Create the two linear maps."""
         super().__init__()
+        check_sizes(d_q=d_q, d_k=d_k, num_keys=num_keys, d_v=d_v, d_out=d_out)
         self.d_q, self.d_k, self.num_keys, self.d_v = d_q, d_k, num_keys, d_v
         self.score = nn.Linear(d_q + d_k, num_keys)
         self.combine = nn.Linear(d_q + d_v, d_out)
@@ -53,13 +54,15 @@ class LocationAttention(nn.Module):
         Raises:
             ValueError: if there is not one state of size d_k for each query of size d_q.
         """
-        check_features("queries", queries, self.d_q)
-        check_features("state", state, self.d_k)
-        if queries.shape[:-1] != state.shape[:-1]:
+        check_floating("queries and state", queries, state)
+        if queries.ndim < 2 or queries.shape[:-1] != state.shape[:-1]:
             raise ValueError(
-                "queries and state: expected one state for each query, "
+                "queries and state: expected one state for each query, the axes "
+                "(*batch, query, d_q) and (*batch, query, d_k), "
                 f"got the shapes {tuple(queries.shape)} and {tuple(state.shape)}"
             )
+        check_features("queries", queries, self.d_q)
+        check_features("state", state, self.d_k)
         return masked_softmax(self.score(torch.cat((queries, state), dim=-1)), mask)
 
     def forward(
@@ -70,11 +73,13 @@ class LocationAttention(nn.Module):
         Raises:
             ValueError: if there are not exactly ``num_keys`` values.
         """
-        if values.shape[-2:] != (self.num_keys, self.d_v):
+        weights = self.weights(queries, state, mask)
+        expected = (*queries.shape[:-2], self.num_keys, self.d_v)
+        if values.shape != expected:
             raise ValueError(
                 f"values: expected num_keys={self.num_keys} values of size d_v={self.d_v}, "
-                f"got the shape {tuple(values.shape)}"
+                f"the shape {expected}, got the shape {tuple(values.shape)}"
             )
-        pooled = self.weights(queries, state, mask) @ values
+        pooled = weights @ values
         output: Tensor = self.combine(torch.cat((queries, pooled), dim=-1))
         return output

@@ -12,12 +12,17 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from attention_book.attention.checks import check_boolean, reject_where
+from attention_book.attention.checks import check_boolean, check_radius, reject_where
 from attention_book.shapes import Lengths, QueryLengths
 
 
 def check_mask(
-    mask: Tensor, queries_count: int, keys_count: int, *, batch: Sequence[int] | None = None
+    mask: Tensor,
+    queries_count: int,
+    keys_count: int,
+    *,
+    batch: Sequence[int] | None = None,
+    device: torch.device | None = None,
 ) -> None:
     """Check that ``mask`` is a mask for ``queries_count`` queries and ``keys_count`` keys.
 
@@ -26,10 +31,12 @@ def check_mask(
         queries_count: Number of queries of each example.
         keys_count: Number of keys of each example.
         batch: The leading axes; None accepts any.
+        device: Where the scores are; None accepts any.
 
     Raises:
         TypeError: if ``mask`` is not a boolean tensor.
-        ValueError: if its shape does not broadcast to (\\*batch, query, key).
+        ValueError: if its shape does not broadcast to (\\*batch, query, key), or it
+            is on another device.
 
     >>> check_mask(causal_mask(3), 3, 3)
     >>> check_mask(torch.zeros(3, 3), 3, 3)
@@ -50,6 +57,8 @@ a bias, never a mask: convert it with mask_from_additive
             f"got {shape}; lengths and key paddings are converted with "
             "mask_from_lengths and mask_from_key_padding"
         )
+    if device is not None and mask.device != device:
+        raise ValueError(f"mask: expected a mask on the device {device}, got one on {mask.device}")
 
 
 def mask_from_lengths(lengths: Lengths, num_keys: int) -> Bool[Tensor, "*batch 1 key"]:
@@ -146,8 +155,7 @@ def window_mask(
             [0, 1, 1, 1],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    if radius < 0:
-        raise ValueError(f"radius: expected 0 or more, got {radius}")
+    check_radius(radius, smallest=0)
     distance = _distance(num_queries, num_keys, device)
     near = distance.abs() <= radius
     return near & (distance <= 0) if causal else near
@@ -170,6 +178,8 @@ def leave_one_out_mask(
 
 
 def _check_lengths(lengths: Tensor, num_keys: int) -> None:
+    if not isinstance(lengths, Tensor):
+        raise TypeError(f"lengths: expected a tensor of integers, got {type(lengths).__name__}")
     if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
         raise TypeError(f"lengths: expected integers, got {lengths.dtype}")
     reject_where(

@@ -10,13 +10,12 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attention_book.attention.checks import (
-    check_features,
+    check_feature_sizes,
     check_positive,
-    check_queries_keys,
     check_same_features,
+    check_sizes,
 )
 from attention_book.shapes import Keys, Queries, Scores
 
@@ -39,7 +38,6 @@ class DotScore(nn.Module):
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return :math:`Q K^\\top`."""
-        check_queries_keys(queries, keys)
         check_same_features(queries, keys)
         return queries @ keys.mT
 
@@ -56,7 +54,6 @@ class ScaledDotScore(nn.Module):
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return :math:`Q K^\\top / \\sqrt{d_k}`."""
-        check_queries_keys(queries, keys)
         check_same_features(queries, keys)
         # Scaled before the product: half precision could overflow in between.
         return (queries / math.sqrt(keys.shape[-1])) @ keys.mT
@@ -68,18 +65,20 @@ class BilinearScore(nn.Module):
     Args:
         d_q: Feature size of the queries.
         d_k: Feature size of the keys.
+
+    >>> BilinearScore(d_q=2, d_k=3)(torch.rand(4, 2), torch.rand(5, 3)).shape
+    torch.Size([4, 5])
     """
 
     def __init__(self, *, d_q: int, d_k: int) -> None:
         """Draw W as Glorot and Bengio (2010) do."""
         super().__init__()
+        check_sizes(d_q=d_q, d_k=d_k)
         self.W = nn.Parameter(nn.init.xavier_uniform_(torch.empty(d_q, d_k)))
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return :math:`Q W K^\\top`."""
-        check_queries_keys(queries, keys)
-        check_features("queries", queries, self.W.shape[0])
-        check_features("keys", keys, self.W.shape[1])
+        check_feature_sizes(queries, keys, *self.W.shape)
         return queries @ self.W @ keys.mT
 
 
@@ -92,20 +91,24 @@ class AdditiveScore(nn.Module):
         d_q: Feature size of the queries.
         d_k: Feature size of the keys.
         d_hidden: Width of the hidden layer.
+        bias: Add a learnt bias inside the tanh. Without it the score is odd,
+            :math:`a(-q, -k) = -a(q, k)`, whatever its weights.
+
+    >>> AdditiveScore(d_q=2, d_k=3, d_hidden=8)(torch.rand(4, 2), torch.rand(5, 3)).shape
+    torch.Size([4, 5])
     """
 
-    def __init__(self, *, d_q: int, d_k: int, d_hidden: int) -> None:
-        """Create the three linear maps, none with a bias."""
+    def __init__(self, *, d_q: int, d_k: int, d_hidden: int, bias: bool = False) -> None:
+        """Create the three linear maps; one bias is enough for the hidden layer."""
         super().__init__()
+        check_sizes(d_q=d_q, d_k=d_k, d_hidden=d_hidden)
         self.W_q = nn.Linear(d_q, d_hidden, bias=False)
-        self.W_k = nn.Linear(d_k, d_hidden, bias=False)
+        self.W_k = nn.Linear(d_k, d_hidden, bias=bias)
         self.w_v = nn.Linear(d_hidden, 1, bias=False)
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return the scores of all pairs; the hidden layer has the axes (query, key, d_hidden)."""
-        check_queries_keys(queries, keys)
-        check_features("queries", queries, self.W_q.in_features)
-        check_features("keys", keys, self.W_k.in_features)
+        check_feature_sizes(queries, keys, self.W_q.in_features, self.W_k.in_features)
         hidden = torch.tanh(self.W_q(queries)[..., :, None, :] + self.W_k(keys)[..., None, :, :])
         scores: Tensor = self.w_v(hidden)
         return scores.squeeze(-1)
@@ -120,18 +123,23 @@ class ConcatLinearScore(nn.Module):
     Args:
         d_q: Feature size of the queries.
         d_k: Feature size of the keys.
+
+    >>> score = ConcatLinearScore(d_q=2, d_k=3)
+    >>> row, other_row = score(torch.rand(2, 2), torch.rand(5, 3)).softmax(-1)
+    >>> torch.allclose(row, other_row)
+    True
     """
 
     def __init__(self, *, d_q: int, d_k: int) -> None:
         """Create the linear map."""
         super().__init__()
+        check_sizes(d_q=d_q, d_k=d_k)
         self.d_q, self.d_k = d_q, d_k
         self.w = nn.Linear(d_q + d_k, 1)
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return the scores of all pairs."""
-        check_features("queries", queries, self.d_q)
-        check_features("keys", keys, self.d_k)
+        check_feature_sizes(queries, keys, self.d_q, self.d_k)
         scores: Tensor = self.w(_pairs(queries, keys))
         return scores.squeeze(-1)
 
@@ -143,18 +151,21 @@ class ConcatTanhSumScore(nn.Module):
         d_q: Feature size of the queries.
         d_k: Feature size of the keys.
         d_hidden: Width of the layer.
+
+    >>> ConcatTanhSumScore(d_q=2, d_k=3, d_hidden=8)(torch.rand(4, 2), torch.rand(5, 3)).shape
+    torch.Size([4, 5])
     """
 
     def __init__(self, *, d_q: int, d_k: int, d_hidden: int) -> None:
         """Create the layer."""
         super().__init__()
+        check_sizes(d_q=d_q, d_k=d_k, d_hidden=d_hidden)
         self.d_q, self.d_k = d_q, d_k
         self.W = nn.Linear(d_q + d_k, d_hidden)
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return the scores of all pairs."""
-        check_features("queries", queries, self.d_q)
-        check_features("keys", keys, self.d_k)
+        check_feature_sizes(queries, keys, self.d_q, self.d_k)
         return torch.tanh(self.W(_pairs(queries, keys))).sum(dim=-1)
 
 
@@ -186,7 +197,6 @@ class GaussianScore(nn.Module):
         The differences are taken before they are squared: the cheaper
         :math:`q^\\top k - q^\\top q / 2 - k^\\top k / 2` cancels badly far from the origin.
         """
-        check_queries_keys(queries, keys)
         check_same_features(queries, keys)
         steps = (queries[..., :, None, :] - keys[..., None, :, :]) / self.bandwidth
         return -steps.square().sum(dim=-1) / 2
@@ -215,17 +225,18 @@ class CosineScore(nn.Module):
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
         """Return the scores of all pairs."""
-        check_queries_keys(queries, keys)
         check_same_features(queries, keys)
-        smallest = torch.finfo(queries.dtype).eps  # the default, 1e-12, is 0 in half precision
-        unit_queries = F.normalize(queries, dim=-1, eps=smallest)
-        unit_keys = F.normalize(keys, dim=-1, eps=smallest)
-        return unit_queries @ unit_keys.mT / self.temperature
+        return _directions(queries) @ _directions(keys).mT / self.temperature
+
+
+def _directions(vectors: Tensor) -> Tensor:
+    """Divide each vector by its norm, and leave zeros as they are."""
+    norms: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    return vectors / norms.masked_fill(norms == 0, 1.0)
 
 
 def _pairs(queries: Queries, keys: Keys) -> Float[Tensor, "*batch query key d_q+d_k"]:
     """Concatenate every query with every key."""
-    check_queries_keys(queries, keys)
     shape = (*queries.shape[:-1], keys.shape[-2])
     return torch.cat(
         (

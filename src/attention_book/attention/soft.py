@@ -8,8 +8,8 @@ from torch.nn import functional as F
 
 from attention_book.attention.checks import (
     check_probability,
-    check_queries_keys,
     check_same_features,
+    check_score,
     check_values,
 )
 from attention_book.attention.masks import check_mask
@@ -37,6 +37,7 @@ class Attention(nn.Module):
     def __init__(self, score: Score, *, dropout: float = 0.0) -> None:
         """Keep the score and the dropout."""
         super().__init__()
+        check_score(score)
         check_probability("dropout", dropout)
         self.score = score
         self.dropout = nn.Dropout(dropout)
@@ -74,7 +75,8 @@ def dot_product_attention(
 
     Vaswani et al. (2017), equation 1. A query that may see nothing gets exactly 0.
     The fused kernels can be differentiated once; for second derivatives take
-    ``Attention(ScaledDotScore())``.
+    ``Attention(ScaledDotScore())``. Padding may hold any finite number, but not NaN
+    or infinity: its weight is 0, and 0 times NaN is NaN.
 
     Args:
         queries: What is asked, (\\*batch, query, d_k).
@@ -92,11 +94,17 @@ def dot_product_attention(
     >>> dot_product_attention(torch.rand(1, 4), torch.ones(2, 4), values)
     tensor([[0.5000]])
     """
-    check_queries_keys(queries, keys)
     check_same_features(queries, keys)
     check_values(keys, values)
+    check_probability("dropout", dropout)
     if mask is not None:
-        check_mask(mask, queries.shape[-2], keys.shape[-2], batch=queries.shape[:-2])
+        check_mask(
+            mask,
+            queries.shape[-2],
+            keys.shape[-2],
+            batch=queries.shape[:-2],
+            device=queries.device,
+        )
     output = _fused(queries, keys, values, mask, scale, dropout)
     # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
     # of a query that may see nothing. The explicit way names the one and mends the other.
@@ -134,7 +142,6 @@ class DotProductAttention(nn.Module):
 
     def weights(self, queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
         """Return the attention weights, without dropout."""
-        check_queries_keys(queries, keys)
         check_same_features(queries, keys)
         return masked_softmax(_scaled_scores(queries, keys, self.scale), mask)
 
@@ -159,14 +166,15 @@ def _fused(
     dropout: float,
 ) -> Output:
     """Call torch's kernel; without an axis for heads it would take a slower one."""
-    if queries.ndim == 3:
+    without_heads = queries.ndim == 3
+    if without_heads:
         queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
         if mask is not None and mask.ndim == 3:
             mask = mask.unsqueeze(1)
-        return _fused(queries, keys, values, mask, scale, dropout).squeeze(1)
-    return F.scaled_dot_product_attention(
+    output = F.scaled_dot_product_attention(
         queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
     )
+    return output.squeeze(1) if without_heads else output
 
 
 def _scaled_scores(queries: Queries, keys: Keys, scale: float | None) -> Scores:

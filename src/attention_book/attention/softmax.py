@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from attention_book.attention.checks import reject_where
+from attention_book.attention.checks import check_floating, reject_where
 from attention_book.attention.masks import check_mask
 from attention_book.shapes import Mask, Scores, Weights
 
@@ -18,6 +18,9 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     nothing gets weight 0 everywhere, and gradients stay finite: the usual fill
     with ``-inf`` alone would give NaN there, and a fill with -1e9 would attend to
     padding.
+
+    The scores are looked at, so ``torch.vmap`` can't map this function: give it
+    the leading axes instead.
 
     Args:
         scores: One number for each query and key.
@@ -40,7 +43,7 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     _check_scores(scores)
     visible = scores
     if mask is not None:
-        check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2])
+        check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
         visible = scores.masked_fill(~mask, -math.inf)
     largest = visible.detach().amax(dim=-1, keepdim=True)
     sees_nothing = largest == -math.inf
@@ -54,8 +57,7 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
 
 
 def _check_scores(scores: Scores) -> None:
-    if not scores.is_floating_point():
-        raise TypeError(f"scores: expected floating point numbers, got {scores.dtype}")
+    check_floating("scores", scores)
     if scores.ndim < 2 or scores.shape[-1] == 0:
         raise ValueError(
             "scores: expected the axes (*batch, query, key) with at least one key, "
