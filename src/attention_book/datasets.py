@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attention_book.attention.checks import check_sizes
+
 # The seed of the map between queries and keys: the same in every batch, so that
 # a score can learn it, and independent of the caller's random numbers.
 _MAP_SEED = 2017
@@ -57,8 +59,7 @@ def sine_data(*, n_train: int = 50, noise: float = 0.5) -> RegressionData:
     >>> data.x_test[:3]
     tensor([0.0000, 0.1000, 0.2000])
     """
-    if n_train < 1:
-        raise ValueError(f"n_train: expected at least 1, got {n_train}")
+    check_sizes(n_train=n_train)
     if noise < 0:
         raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise}")
     x_train, _ = torch.sort(torch.rand(n_train) * 5)
@@ -186,8 +187,8 @@ def lookup_task(
     >>> task.values.shape
     torch.Size([2, 5, 8])
     """
-    sizes = {"batch": batch, "num_keys": num_keys, "d_key": d_key, "num_labels": num_labels}
-    _check_task(sizes, noise, reach)
+    check_sizes(batch=batch, num_keys=num_keys, d_key=d_key, num_labels=num_labels)
+    _check_task(noise, reach)
     directions = torch.randn(batch, num_keys, d_key, generator=generator)
     keys = math.sqrt(d_key) * torch.nn.functional.normalize(directions, dim=-1)
     labels = torch.randint(num_labels, (batch, num_keys), generator=generator)
@@ -213,10 +214,7 @@ def _draw_positions(
     return first + (share * (last - first + 1)).long()
 
 
-def _check_task(sizes: dict[str, int], noise: float, reach: int | None) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name}: expected at least 1, got {size}")
+def _check_task(noise: float, reach: int | None) -> None:
     if noise < 0:
         raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise}")
     if reach is not None and reach < 0:

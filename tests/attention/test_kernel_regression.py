@@ -157,6 +157,13 @@ def test_the_leave_one_out_error_is_flat_where_the_test_error_is_not(
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("parameter", ["inverse_width", "log_bandwidth"])
+def test_an_integer_may_start_the_parameter(parameter: str) -> None:
+    of_int = LearnableKernelRegression(parameter=parameter, initial=1)
+    assert of_int.bandwidth == LearnableKernelRegression(parameter=parameter, initial=1.0).bandwidth
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_wrong_input_is_named() -> None:
     with pytest.raises(ValueError, match=r"parameter: expected one of .*, got 'width'"):
         LearnableKernelRegression(parameter="width")

@@ -262,6 +262,32 @@ def test_wrong_input_is_named(arguments: dict[str, object], message: str) -> Non
         kernel_weights(**(valid | arguments))
 
 
+@every_kernel
+def test_a_key_that_is_nan_is_never_taken_for_a_far_one(name: str) -> None:
+    keys = torch.tensor([0.0, math.nan, 1.0])
+    with pytest.raises(ValueError, match=r"scores: .* got scores\[0, 1\] = nan"):
+        kernel_weights(torch.zeros(2), keys, kernel=name)
+    hidden = torch.tensor([[True, False, True]])
+    weights = kernel_weights(torch.zeros(2), keys, kernel=name, mask=hidden)
+    expected = kernel_weights(torch.zeros(2), keys[[0, 2]], kernel=name)
+    torch.testing.assert_close(weights[:, [0, 2]], expected)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1, 1)])
+def test_one_bandwidth_may_have_any_shape(shape: tuple[int, ...]) -> None:
+    queries, keys = torch.rand(3), torch.rand(4)
+    weights = kernel_weights(queries, keys, bandwidth=torch.full(shape, 0.5))
+    assert weights.shape == (3, 4)
+    torch.testing.assert_close(weights, kernel_weights(queries, keys, bandwidth=0.5))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_whole_numbers_must_be_floating_point_too() -> None:
+    with pytest.raises(TypeError, match=r"queries and keys: .*float32 and torch\.int64"):
+        kernel_weights(torch.rand(3), torch.arange(4), bandwidth=0.5)
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_values_must_match_the_keys() -> None:
     for predict in (nadaraya_watson, average_pooling):

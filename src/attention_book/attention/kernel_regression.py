@@ -108,9 +108,9 @@ class LearnableKernelRegression(nn.Module):
             raise ValueError(f"parameter: expected one of {PARAMETERS}, got {parameter!r}")
         self.parameter = parameter
         if parameter == "inverse_width":
-            self.w = nn.Parameter(torch.rand(1) if initial is None else torch.tensor([initial]))
+            self.w = nn.Parameter(torch.rand(1) if initial is None else _number(initial))
         else:
-            self.log_bandwidth = nn.Parameter(torch.tensor([0.0 if initial is None else initial]))
+            self.log_bandwidth = nn.Parameter(_number(0.0 if initial is None else initial))
         self.bias = nn.Parameter(torch.zeros(1)) if bias else None
 
     @property
@@ -143,3 +143,8 @@ class LearnableKernelRegression(nn.Module):
         """Return one weighted average of the values for each query."""
         check_one_value_per_key(keys, values)
         return average(values, self.weights(queries, keys, mask))
+
+
+def _number(value: float) -> Float[Tensor, "1"]:
+    """Hold one number, and not an integer even where 1 was written for 1.0."""
+    return torch.tensor([float(value)])

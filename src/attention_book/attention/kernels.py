@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_book.attention.checks import check_floating
 from attention_book.attention.masks import leave_one_out_mask
 from attention_book.attention.softmax import masked_softmax
 from attention_book.shapes import Mask, Weights
@@ -106,6 +107,7 @@ def kernel_weights(
         mask: True where the query may see the key; None hides nothing.
 
     Raises:
+        TypeError: if queries or keys are not floating point.
         ValueError: if the kernel is unknown, the bandwidth not positive, there
             are no keys, or the batch axes differ.
 
@@ -115,8 +117,10 @@ def kernel_weights(
     tensor([[0.6667, 0.3333, 0.0000]])
     """
     distances = distances_between(queries, keys)
-    log_density = find_kernel(kernel).log_density
-    return masked_softmax(log_density(distances / positive_bandwidth(bandwidth, distances)), mask)
+    u = distances / positive_bandwidth(bandwidth, distances)
+    # A kernel of bounded support would take NaN for a number far away.
+    scores = find_kernel(kernel).log_density(u).where(~u.isnan(), torch.nan)
+    return masked_softmax(scores, mask)
 
 
 def nadaraya_watson(
@@ -150,11 +154,9 @@ def nadaraya_watson(
 
 
 def average_pooling(queries: NumberQueries, keys: NumberKeys, values: NumberValues) -> Predictions:
-    """Average the values plainly, whatever the query.
+    """Average the values plainly, whatever the query: attention with uniform weights.
 
     .. math:: f(q_i) = \\frac{1}{n} \\sum_j v_j
-
-    This is attention with uniform weights.
 
     Raises:
         ValueError: if there are no keys, or values and keys differ in shape.
@@ -225,7 +227,7 @@ def positive_bandwidth(bandwidth: float | Tensor, like: Tensor) -> Tensor:
         raise ValueError(f"bandwidth: expected one number, got the shape {tuple(h.shape)}")
     if not h > 0:  # written so that NaN is refused too
         raise ValueError(f"bandwidth: expected a positive number, got {h.item():g}")
-    return h
+    return h.reshape(())
 
 
 def check_one_value_per_key(keys: Tensor, values: Tensor) -> None:
@@ -238,6 +240,7 @@ def check_one_value_per_key(keys: Tensor, values: Tensor) -> None:
 
 
 def _check_numbers(queries: Tensor, keys: Tensor) -> None:
+    check_floating("queries and keys", queries, keys)
     if queries.ndim == 0 or keys.ndim == 0 or queries.shape[:-1] != keys.shape[:-1]:
         raise ValueError(
             "queries and keys: expected single numbers, (*batch, query) and (*batch, key), "
