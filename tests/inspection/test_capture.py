@@ -124,3 +124,64 @@ def test_a_model_without_attention_is_refused():
     refused = pytest.raises(ValueError, match="no submodule of Linear has a weights method")
     with refused, capture_attention(nn.Linear(2, 2)):
         pass
+
+
+class Stacked(nn.Module):
+    """Its weights come from those of another attention that it calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = DotProductAttention()
+
+    def weights(self, queries, keys, mask=None):
+        return self.inner.weights(self.inner(queries, keys, keys, mask), keys, mask)
+
+    def forward(self, queries, keys, values, mask=None):
+        return self.weights(queries, keys, mask) @ values
+
+
+def test_calls_made_only_to_recompute_are_not_collected(x):
+    model = Stacked()
+    with capture_attention(model) as seen:
+        outputs = [model(x, x, x), model(2 * x, x, x)]
+    assert {name: len(calls) for name, calls in seen.items()} == {"Stacked": 2, "inner": 2}
+    for weights, output in zip(seen["Stacked"], outputs, strict=True):
+        torch.testing.assert_close(weights @ x, output)
+    torch.testing.assert_close(seen["inner"][1], model.inner.weights(2 * x, x))
+
+
+def test_a_shared_module_called_twice_in_one_run_is_seen_twice_in_order(x):
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = self.again = DotProductAttention()
+
+        def forward(self, x):
+            return self.again(self.attention(x, x, x), x, x)
+
+    model = Twice()
+    with capture_attention(model) as seen:
+        model(x)
+    first = model.attention.weights(x, x)
+    assert list(seen) == ["attention"]
+    torch.testing.assert_close(seen["attention"][0], first)
+    torch.testing.assert_close(seen["attention"][1], model.attention.weights(first @ x, x))
+
+
+def test_a_layer_that_is_called_weights_is_no_attention(x):
+    model = nn.Module()
+    model.weights = nn.Linear(WIDTH, WIDTH)
+    with pytest.raises(ValueError, match="no submodule"), capture_attention(model):
+        pass
+
+
+def test_weights_that_ask_for_more_than_forward_are_named(x):
+    class Greedy(DotProductAttention):
+        def weights(self, queries, keys, temperature):
+            raise AssertionError
+
+    model = Greedy()
+    refused = pytest.raises(TypeError, match=r"Greedy.weights: expected .*, got temperature")
+    with refused, capture_attention(model):
+        model(x, x, x)
+    assert hooks(model) == []

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.inspection import heatmap, heatmaps
-from attention_book.inspection.style import DARK_TEXT, LIGHT_TEXT, MAX_WIDTH
+from attention_book.inspection.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH
 
 
 def colour_bars(figure):
@@ -113,6 +113,15 @@ def test_values_are_written_in_the_ink_that_stands_out():
     ]
 
 
+def test_where_there_is_no_colour_the_ink_is_that_of_the_page():
+    axes = heatmap([[-np.inf, np.nan, 1.0]], annotate=True)
+    assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
+        ("-inf", DARK_TEXT),
+        ("nan", INK),
+        ("1.00", LIGHT_TEXT),
+    ]
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -120,6 +129,8 @@ def test_values_are_written_in_the_ink_that_stands_out():
         (lambda: heatmap(torch.rand(1, 3, 3)), r"matrix must have axes .*got shape \(1, 3, 3\)"),
         (lambda: heatmap(torch.rand(2, 3), keys=["a"]), r"keys must be 3 tokens .*got 1"),
         (lambda: heatmap(torch.rand(2, 3), queries=["a"]), r"queries must be 2 tokens .*got 1"),
+        (lambda: heatmap(torch.eye(2), vmin=2.0, vmax=1.0), r"vmax must be at least 2, .* got 1"),
+        (lambda: heatmap(torch.eye(2), vmax=-1.0), r"vmax must be at least 0, .* got -1"),
         (
             lambda: heatmaps(torch.rand(2, 3, 2, 2), titles=["a", "b"]),
             r"titles must be 3 .* or 6 .*got 2",

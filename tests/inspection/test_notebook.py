@@ -1,4 +1,7 @@
+import inspect
+
 import nbformat
+import numpy as np
 import pytest
 import torch
 from myst_nb.core.variables import format_plain_text
@@ -90,6 +93,7 @@ def test_glue_prints_name_and_value_for_a_reader(value, printed, capsys, monkeyp
         ("a:b", 1, ValueError, "name must be letters, digits and underscores, got 'a:b'"),
         ("a b", 1, ValueError, "name must be"),
         ("demo", torch.ones(3), ValueError, r"value must be a single number, got shape \(3,\)"),
+        ("demo", np.ones(2), ValueError, r"value must be a single number, got shape \(2,\)"),
         ("demo", None, TypeError, "value must be a number or a string, got NoneType"),
         ("demo", [1], TypeError, "value must be a number or a string, got list"),
     ],
@@ -103,6 +107,10 @@ def test_the_source_shown_is_the_one_that_runs():
     source = notebook.show_source(masked_softmax)
     assert repr(source).startswith("def masked_softmax(")
     assert source._repr_markdown_() == f"~~~python\n{source}\n~~~"
+
+
+def test_a_whole_module_can_be_shown():
+    assert "def masked_softmax(" in repr(notebook.show_source(inspect.getmodule(masked_softmax)))
 
 
 def test_something_without_source_is_refused():

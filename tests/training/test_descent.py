@@ -74,6 +74,16 @@ def test_a_loss_with_several_numbers_is_named() -> None:
         next(reports)
 
 
+def test_a_loss_that_reaches_no_parameter_is_named() -> None:
+    x, y = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(()))
+    optimizer = torch.optim.SGD([x], lr=0.1)
+    with pytest.raises(ValueError, match=r"loss_fn: .* got a constant at step 1"):
+        next(descend(lambda: x.detach() ** 2, optimizer, steps=1))
+    with pytest.raises(ValueError, match=r"loss_fn: .* reaches none of them at step 1"):
+        next(descend(lambda: y**2, optimizer, steps=1))
+    assert x.item() == 1
+
+
 def test_a_negative_number_of_steps_is_named() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(()))], lr=0.1)
     assert list(descend(lambda: torch.ones(()), optimizer, steps=0)) == []

@@ -6,7 +6,7 @@ watched: what it was called with is handed to its own `weights` method, a pure f
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from inspect import signature
+from inspect import isroutine, signature
 from typing import Any
 
 import torch
@@ -34,6 +34,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
     Raises:
         ValueError: if no submodule has a ``weights`` method.
+        TypeError: when the model runs, if a ``weights`` method asks for something that
+            its ``forward`` was not given.
 
     >>> from attention_book.attention import DotProductAttention
     >>> model = nn.Sequential(DotProductAttention())
@@ -45,33 +47,50 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     watched = {
         name or type(model).__name__: module
         for name, module in model.named_modules()
-        if callable(getattr(module, "weights", None))
+        if isroutine(getattr(module, "weights", None))
     }
     if not watched:
         raise ValueError(f"no submodule of {type(model).__name__} has a weights method to capture")
     seen: dict[str, list[Tensor]] = {name: [] for name in watched}
+    watch = _Watch()
     with ExitStack() as hooks:
         for name, module in watched.items():
-            before, after = _hooks(seen[name])
+            before, after = watch.hooks(seen[name])
             hooks.enter_context(_removing(module.register_forward_pre_hook(before)))
             hooks.enter_context(_removing(module.register_forward_hook(after, with_kwargs=True)))
         yield seen
 
 
-def _hooks(calls: list[Tensor]) -> tuple[Callable[..., None], Callable[..., None]]:
-    """The two hooks of one module: remember the random state, then recompute the weights."""
-    states: list[RandomState] = []
+class _Watch:
+    """The hooks of all modules: remember the random state, then recompute the weights.
 
-    def before(module: nn.Module, args: tuple[Any, ...]) -> None:
-        states.append(_random_state())
+    A ``weights`` method may itself call a module that is watched; what runs only
+    because we recompute is no call of the model, and is not collected.
+    """
 
-    def after(
-        module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
-    ) -> None:
-        with torch.no_grad(), _replay(states.pop()):
-            calls.append(_recompute(module, args, kwargs))
+    def __init__(self) -> None:
+        self.recomputing = False
 
-    return before, after
+    def hooks(self, calls: list[Tensor]) -> tuple[Callable[..., None], Callable[..., None]]:
+        states: list[RandomState] = []
+
+        def before(module: nn.Module, args: tuple[Any, ...]) -> None:
+            if not self.recomputing:
+                states.append(_random_state())
+
+        def after(
+            module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
+        ) -> None:
+            if self.recomputing:
+                return
+            self.recomputing = True
+            try:
+                with torch.no_grad(), _replay(states.pop()):
+                    calls.append(_recompute(module, args, kwargs))
+            finally:
+                self.recomputing = False
+
+        return before, after
 
 
 def _recompute(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
@@ -79,8 +98,13 @@ def _recompute(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any])
     weights: Any = module.weights
     call = signature(module.forward).bind(*args, **kwargs)
     call.apply_defaults()
-    named = {name: call.arguments[name] for name in signature(weights).parameters}
-    result: Tensor = weights(**named)
+    wanted = signature(weights).parameters
+    if unknown := [name for name in wanted if name not in call.arguments]:
+        raise TypeError(
+            f"{type(module).__name__}.weights: expected arguments that forward takes too, "
+            f"got {', '.join(unknown)}"
+        )
+    result: Tensor = weights(**{name: call.arguments[name] for name in wanted})
     return result
 
 

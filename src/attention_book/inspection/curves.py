@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from attention_book.inspection.labels import L
-from attention_book.inspection.numbers import Numbers, as_array
+from attention_book.inspection.numbers import Array, Numbers, as_array
 from attention_book.inspection.style import (
     FONT_FAMILY,
     INK,
@@ -78,12 +78,7 @@ def curves(
     across = as_array(x, "x", axes="point")
     if not lines:
         raise ValueError("lines must hold at least one curve, got none")
-    heights = {label: as_array(y, f"lines[{label!r}]", axes="point") for label, y in lines.items()}
-    for label, y in heights.items():
-        if len(y) != len(across):
-            raise ValueError(
-                f"lines[{label!r}] must have {len(across)} points like x, got {len(y)}"
-            )
+    heights = _heights("lines", lines, over="x", count=len(across))
     with book_style():
         axes = _axes(ax)
         marker = "o" if len(across) <= FEW_POINTS else ""
@@ -132,12 +127,7 @@ def regression(
         predictions if isinstance(predictions, Mapping) else {L("预测", "prediction"): predictions}
     )
     grid = as_array(data.x_test, "x_test", axes="point")
-    heights = {label: as_array(y, "predictions", axes="point") for label, y in named.items()}
-    for label, y in heights.items():
-        if len(y) != len(grid):
-            raise ValueError(
-                f"predictions[{label!r}] must have {len(grid)} points like x_test, got {len(y)}"
-            )
+    heights = _heights("predictions", named, over="x_test", count=len(grid))
     with book_style():
         axes = _axes(ax)
         looks = line_looks()
@@ -208,6 +198,17 @@ def bars(
             axes.margins(x=0.12) if horizontal else axes.margins(y=0.12)
         _name(axes, xlabel, ylabel, title)
     return axes
+
+
+def _heights(name: str, lines: Mapping[str, Numbers], *, over: str, count: int) -> dict[str, Array]:
+    """The numbers of each line, as many as there are points to draw them over."""
+    heights = {label: as_array(y, f"{name}[{label!r}]", axes="point") for label, y in lines.items()}
+    for label, y in heights.items():
+        if len(y) != count:
+            raise ValueError(
+                f"{name}[{label!r}] must have {count} points like {over}, got {len(y)}"
+            )
+    return heights
 
 
 def _axes(given: Axes | None) -> Axes:

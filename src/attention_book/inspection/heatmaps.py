@@ -15,6 +15,7 @@ from attention_book.inspection.numbers import Array, Numbers, as_array
 from attention_book.inspection.style import (
     DARK_TEXT,
     FONT_FAMILY,
+    INK,
     LIGHT_TEXT,
     MAX_WIDTH,
     TICK_SIZE,
@@ -59,8 +60,8 @@ def heatmaps(
         The axes, an array of shape (rows, columns).
 
     Raises:
-        ValueError: if ``matrices`` has not four axes, or the number of titles
-            fits neither the columns nor the panels.
+        ValueError: if ``matrices`` has not four axes, the number of titles
+            fits neither the columns nor the panels, or ``vmax`` is below ``vmin``.
 
     >>> import torch
     >>> axes = heatmaps(torch.rand(1, 2, 5, 7), titles=["A", "B"])
@@ -124,8 +125,8 @@ def heatmap(
         The axes.
 
     Raises:
-        ValueError: if ``matrix`` has not two axes, or the number of tokens is
-            not its number of rows or columns.
+        ValueError: if ``matrix`` has not two axes, the number of tokens is not its
+            number of rows or columns, or ``vmax`` is below ``vmin``.
 
     >>> axes = heatmap([[0.9, 0.1], [0.2, 0.8]], queries=["I", "sleep"], keys=["我", "睡"])
     >>> [label.get_text() for label in axes.get_xticklabels()]
@@ -178,6 +179,8 @@ def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
     finite = values[np.isfinite(values)]
     low = min(0.0, finite.min(initial=0.0)) if vmin is None else vmin
     high = finite.max(initial=low) if vmax is None else vmax
+    if high < low:
+        raise ValueError(f"vmax must be at least {low:g}, the light end of the scale, got {high:g}")
     # A matrix of zeros still needs a scale with two ends.
     return Normalize(low, high if high > low else low + 1.0)
 
@@ -211,9 +214,11 @@ def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
 def _write_values(axes: Axes, cells: Array) -> None:
     colours = axes.images[0].to_rgba(cells)
     for (row, column), value in np.ndenumerate(cells):
-        red, green, blue, _ = colours[row, column]
+        red, green, blue, opacity = colours[row, column]
         bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         colour = DARK_TEXT if bright else LIGHT_TEXT
+        if opacity == 0:  # NaN has no colour: the page shines through
+            colour = INK
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=8)
 
 

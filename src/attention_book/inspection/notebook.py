@@ -1,9 +1,11 @@
 """What a chapter needs of Jupyter: one line of set-up, numbers for the prose, source to read."""
 
 import inspect
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 from IPython.core.getipython import get_ipython
@@ -60,10 +62,10 @@ def glue(name: str, value: Any) -> None:
 
     Args:
         name: letters, digits and underscores; unique in the book.
-        value: a number, a string, or a tensor with one element.
+        value: a number, a string, or a tensor or array with one element.
 
     Raises:
-        ValueError: if the name is no identifier, or a tensor has more elements.
+        ValueError: if the name is no identifier, or a tensor has not just one element.
         TypeError: if the value is of another type.
 
     >>> glue("mse_average", 0.25)
@@ -80,7 +82,7 @@ def glue(name: str, value: Any) -> None:
 
 
 def _plain(value: Any) -> str | int | float:
-    if hasattr(value, "numel") and value.numel() != 1:
+    if hasattr(value, "shape") and math.prod(value.shape) != 1:
         raise ValueError(f"value must be a single number, got shape {tuple(value.shape)}")
     plain = value.item() if hasattr(value, "item") else value
     if not isinstance(plain, str | int | float):
@@ -102,7 +104,7 @@ class Source:
         return f"~~~python\n{self.text}\n~~~"
 
 
-def show_source(thing: Callable[..., Any] | type) -> Source:
+def show_source(thing: Callable[..., Any] | type | ModuleType) -> Source:
     """Show the real source of a function, class or module, as it is installed.
 
     Args:

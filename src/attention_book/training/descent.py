@@ -47,9 +47,9 @@ def descend(
         A :class:`Report` after every step.
 
     Raises:
-        ValueError: if the loss is not a single finite number (the step is
-            named, and the parameters are left as they were), or if ``steps``
-            is negative.
+        ValueError: if the loss is not a single finite number, or depends on no
+            parameter of the optimizer (the step is named, and the parameters are
+            left as they were); or if ``steps`` is negative.
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> optimizer = torch.optim.SGD([x], lr=0.25)
@@ -63,7 +63,7 @@ def descend(
         loss = loss_fn()
         _check_loss(loss, step)
         loss.backward()
-        gradient_norm = _gradient_norm(optimizer)
+        gradient_norm = _gradient_norm(optimizer, step)
         optimizer.step()
         yield Report(step, loss.item(), gradient_norm)
 
@@ -75,9 +75,16 @@ def _check_loss(loss: Tensor, step: int) -> None:
         )
     if not loss.isfinite():
         raise ValueError(f"loss_fn: expected a finite number, got {loss.item()} at step {step}")
+    if not loss.requires_grad:
+        raise ValueError(f"loss_fn: expected a loss with a gradient, got a constant at step {step}")
 
 
-def _gradient_norm(optimizer: torch.optim.Optimizer) -> float:
+def _gradient_norm(optimizer: torch.optim.Optimizer, step: int) -> float:
     parameters = (p for group in optimizer.param_groups for p in group["params"])
     norms = [p.grad.norm() for p in parameters if p.grad is not None]
+    if not norms:
+        raise ValueError(
+            "loss_fn: expected a loss that depends on the optimizer's parameters, "
+            f"got one that reaches none of them at step {step}"
+        )
     return float(torch.stack(norms).norm())
