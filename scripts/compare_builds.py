@@ -4,7 +4,6 @@ A date, a random id or a path of this machine in a page would show up here.
 """
 
 import filecmp
-import os
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: What a build needs of the repository.
 SOURCES = ("book", "src", "notebooks", "pyproject.toml", "constraints.txt")
+#: Sphinx's own note of its settings, absolute paths among them.
+NOT_PUBLISHED = {".buildinfo"}
 JUPYTER_BOOK = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
 
 
@@ -31,8 +32,10 @@ def build_copy(root: Path, target: Path) -> Path:
     """Build a copy of the book; return its site."""
     target.mkdir(parents=True)
     copy_sources(root, target)
-    command = [*JUPYTER_BOOK, "build", "-q", "book/"]
-    subprocess.run(command, cwd=target, env=os.environ, check=True, stdout=subprocess.DEVNULL)
+    command = [*JUPYTER_BOOK, "build", "book/"]
+    done = subprocess.run(command, cwd=target, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"the build failed:\n{done.stdout}\n{done.stderr}")
     return target / "book" / "_build" / "html"
 
 
