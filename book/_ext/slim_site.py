@@ -90,9 +90,11 @@ def bundle(app: Sphinx, styles: tuple[str, ...]) -> Stylesheet:
         static = Path(app.outdir) / "_static"
         digest = hashlib.sha256(" ".join(styles).encode())
         for path in (static / style for style in styles):
-            digest.update(path.read_bytes() if path.exists() else b"")  # the rest name their version
-        number = f".{len(bundles)}" if bundles else ""
-        bundles[styles] = Stylesheet(f"book.bundle{number}.css", digest.hexdigest()[:10])
+            if path.exists():  # the others name their version
+                digest.update(path.read_bytes())
+        # Named by its styles: a page that is written alone must not take another's bundle.
+        name = hashlib.sha256(" ".join(styles).encode()).hexdigest()[:8]
+        bundles[styles] = Stylesheet(f"book.{name}.css", digest.hexdigest()[:10])
     return bundles[styles]
 
 
@@ -132,7 +134,9 @@ def subset_icons(css: str, static: Path) -> str:
     css = _FONT_SOURCE.sub("", _ICON_RULE.sub(rule, css))
     glyphs = {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', css)}
     glyphs |= {ord(letter) for letter in css if "\ue000" <= letter <= "\uf8ff"}
-    fonts = sorted(set(re.findall(r"url\((vendor/fontawesome/webfonts/([\w-]+\.woff2))[^)]*\)", css)))
+    fonts = sorted(
+        set(re.findall(r"url\((vendor/fontawesome/webfonts/([\w-]+\.woff2))[^)]*\)", css))
+    )
     for source, name in fonts:
         css = css.replace(source, f"icons/{name}")
         _write_subset(_theme_static() / source, static / "icons" / name, glyphs)
