@@ -6,6 +6,7 @@ from typing import Any
 
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
@@ -48,8 +49,24 @@ def depart_entry(translator: Any, node: nodes.entry) -> None:
     HTML5Translator.depart_entry(translator, node)
 
 
+def visit_desc_parameterlist(translator: Any, node: addnodes.desc_parameterlist) -> None:
+    """A long signature, one parameter a line, is a definition list in looks only."""
+    HTML5Translator.visit_desc_parameterlist(translator, node)
+    if node.get("multi_line_parameter_list"):
+        translator.body[-1] = translator.body[-1].replace("<dl", '<dl role="presentation"')
+
+
+def depart_desc_parameterlist(translator: Any, node: addnodes.desc_parameterlist) -> None:
+    HTML5Translator.depart_desc_parameterlist(translator, node)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
+    app.add_node(
+        addnodes.desc_parameterlist,
+        override=True,
+        html=(visit_desc_parameterlist, depart_desc_parameterlist),
+    )
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -61,7 +61,9 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's chromium; with BOOK_REQUIRE_BROWSER set, missing it is a failure."""
-    chromium = os.environ.get("CHROME_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = (
+        os.environ.get("CHROME_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
     if not chromium:
         if os.environ.get("BOOK_REQUIRE_BROWSER"):
             pytest.fail("no chromium found: install it or set CHROME_PATH")
@@ -99,8 +101,10 @@ def watch(base_url: str) -> Iterator[Any]:
         )
         page.on(
             "request",
-            lambda request: request.url.startswith((base_url, "data:", "blob:"))
-            or troubles.append(f"request to another host: {request.url}"),
+            lambda request: (
+                request.url.startswith((base_url, "data:", "blob:"))
+                or troubles.append(f"request to another host: {request.url}")
+            ),
         )
         return page
 

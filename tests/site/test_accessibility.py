@@ -1,4 +1,4 @@
-"""What can be said about accessibility without opening a browser; axe opens one where it is installed.
+"""Accessibility of the markup, and axe where it is installed.
 
 `make audit` runs axe in every language and colour mode, and Lighthouse.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,22 @@ def tree(path: Path) -> html.HtmlElement:
 
 
 def test_one_title_and_no_skipped_heading(site: Path, page_name: str) -> None:
-    levels = [int(heading.tag[1]) for heading in tree(site / page_name).xpath("//article//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+    levels = [
+        int(heading.tag[1])
+        for heading in tree(site / page_name).xpath(
+            "//article//*[self::h1 or self::h2 or self::h3 or self::h4]"
+        )
+    ]
     assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False)), levels
+    assert all(after <= before + 1 for before, after in pairwise(levels)), levels
 
 
 def test_pictures_have_a_description(site: Path, page_name: str) -> None:
     for picture in tree(site / page_name).xpath("//img"):
         assert picture.get("alt") is not None, html.tostring(picture)[:200]
-    for figure in tree(site / page_name).xpath("//article//figure//svg[not(ancestor::*[contains(@class, 'katex')])]"):
+    for figure in tree(site / page_name).xpath(
+        "//article//figure//svg[not(ancestor::*[contains(@class, 'katex')])]"
+    ):
         assert figure.get("aria-label"), html.tostring(figure)[:200]
         assert figure.get("role") == "img"
 
@@ -41,7 +49,9 @@ def test_buttons_have_a_name(site: Path, page_name: str) -> None:
 
 
 def test_languages_are_declared(site: Path, page_name: str) -> None:
-    for text in tree(site / page_name).xpath("//*[not(self::a)][contains(concat(' ', @class, ' '), ' bl ')]"):
+    for text in tree(site / page_name).xpath(
+        "//*[not(self::a)][contains(concat(' ', @class, ' '), ' bl ')]"
+    ):
         expected = "zh-Hans" if "bl-zh" in text.get("class") else "en"
         assert text.get("lang") == expected
 
@@ -70,5 +80,7 @@ def test_axe(
     page.emulate_media(color_scheme=theme)
     page.goto(f"{base_url}/{page_name}?lang={language}")
     page.add_script_tag(path=str(axe))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)")
+    found = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then(r => r.violations)"
+    )
     assert not [(v["id"], v["nodes"][0]["html"][:200]) for v in found]

@@ -19,9 +19,10 @@ IDENTIFIER = re.compile(r"\w+(?:\.\w+)+")  # attention_book.attention.masked_sof
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 WALK = """
 language => {
-  const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output, .citation," +
-    " .sig, [data-alt-zh], dl.glossary dt, [translate=no], .language-toggle button, svg";
-  const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)" : ".bl-en, [lang=zh-Hans]:not(html)";
+  const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output," +
+    " .citation, .sig, [data-alt-zh], dl.glossary dt, [translate=no], .language-toggle button, svg";
+  const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)"
+    : ".bl-en, [lang=zh-Hans]:not(html)";
   const found = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
@@ -30,7 +31,8 @@ language => {
     if (!parent.checkVisibility({visibilityProperty: true})) continue;
     found.push(["text", text, parent.outerHTML.slice(0, 120)]);
   }
-  for (const name of ["title", "aria-label", "placeholder", "alt", "data-bs-original-title", "data-tooltip"])
+  const attributes = ["title", "aria-label", "placeholder", "alt", "data-bs-original-title"];
+  for (const name of attributes)
     for (const element of document.querySelectorAll(`[${name}]`)) {
       if (element.closest(skip.replace(", svg", "")) || element.closest(own)) continue;
       found.push([name, element.getAttribute(name), element.outerHTML.slice(0, 120)]);
@@ -60,7 +62,9 @@ def leftovers(page: Any, language: str) -> list[str]:
 def test_one_language_on_a_page(page: Any, base_url: str, page_name: str, language: str) -> None:
     page.goto(f"{base_url}/{page_name}?lang={language}")
     page.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
-    page.evaluate("document.querySelectorAll('.folded > .admonition-title button').forEach(b => b.click())")
+    page.evaluate(
+        "document.querySelectorAll('.folded > .admonition-title button').forEach(b => b.click())"
+    )
     troubles = leftovers(page, language)
     assert not troubles, "\n" + "\n".join(troubles)
 
@@ -68,7 +72,9 @@ def test_one_language_on_a_page(page: Any, base_url: str, page_name: str, langua
 @pytest.mark.browser
 def test_the_walk_finds_a_leftover(page: Any, base_url: str) -> None:
     page.goto(f"{base_url}/masks.html?lang=zh")
-    page.evaluate("document.querySelector('article').insertAdjacentHTML('beforeend', '<p>left over</p>')")
+    page.evaluate(
+        "document.querySelector('article').insertAdjacentHTML('beforeend', '<p>left over</p>')"
+    )
     page.evaluate("document.querySelector('article').setAttribute('title', 'forgotten')")
     assert [trouble.split(":")[0] for trouble in leftovers(page, "zh")] == ["text", "title"]
 

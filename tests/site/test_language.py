@@ -119,7 +119,9 @@ class TestToggle:
         assert "lang=both" in page.url
         assert languages_shown(page) == (True, True)
 
-    @pytest.mark.parametrize(("locale", "shown"), [("zh-CN", (True, False)), ("de-DE", (False, True))])
+    @pytest.mark.parametrize(
+        ("locale", "shown"), [("zh-CN", (True, False)), ("de-DE", (False, True))]
+    )
     def test_first_visit_follows_the_browser(
         self, browser: Any, watch: Any, base_url: str, locale: str, shown: tuple[bool, bool]
     ) -> None:
@@ -165,15 +167,12 @@ class TestToggle:
 
     def test_the_reader_keeps_the_place(self, page: Any, base_url: str) -> None:
         page.goto(f"{base_url}/masks.html?lang=zh")
-        heading = page.locator("article h2").nth(3)
-        heading.scroll_into_view_if_needed()
-        page.evaluate("window.scrollBy(0, 300)")
-        before = heading.bounding_box()["y"]
-        page.get_by_role("button", name="English").click()
-        first = page.evaluate("window.scrollY")
-        page.get_by_role("button", name="中文").click()
-        assert abs(heading.bounding_box()["y"] - before) < 400
-        assert first > 0
+        pair = page.locator("article .bl-pair").nth(12)
+        pair.evaluate("pair => window.scrollBy(0, pair.getBoundingClientRect().top - 70)")
+        before = pair.evaluate("pair => pair.getBoundingClientRect().top")
+        for language in ("en", "both", "zh"):
+            page.locator(f"[data-set-language={language}]").evaluate("button => button.click()")
+            assert abs(pair.evaluate("pair => pair.getBoundingClientRect().top") - before) < 2
 
 
 @pytest.mark.browser

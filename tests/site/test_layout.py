@@ -15,7 +15,7 @@ WIDER_THAN_THE_PAGE = """
   for (const element of document.querySelectorAll("article *, .bd-header-article *, footer *")) {
     const box = element.getBoundingClientRect();
     if (!box.width || box.right <= width + 1) continue;
-    if (element.closest("pre, .math-scroll, .table-box, .katex-mathml, dialog, [hidden], svg")) continue;
+    if (element.closest("pre, .math-scroll, .table-box, .katex-mathml, dialog, svg")) continue;
     if (getComputedStyle(element).position === "fixed") continue;
     found.push(`${element.tagName}.${element.className} ${Math.round(box.right)}`);
   }
@@ -32,7 +32,10 @@ def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str, widt
     page.goto(f"{base_url}/{page_name}?lang=both")
     page.evaluate(OPEN)
     for language in ("both", "zh", "en"):
-        page.evaluate("language => document.querySelector(`[data-set-language=${language}]`).click()", language)
+        page.evaluate(
+            "language => document.querySelector(`[data-set-language=${language}]`).click()",
+            language,
+        )
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert not page.evaluate(WIDER_THAN_THE_PAGE)
 
@@ -41,7 +44,11 @@ def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str, widt
 def test_header_fits_a_phone(page: Any, base_url: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{base_url}/masks.html?lang=zh")
-    shown = [button for button in page.locator(".bd-header-article :is(button, a)").all() if button.is_visible()]
+    shown = [
+        button
+        for button in page.locator(".bd-header-article :is(button, a)").all()
+        if button.is_visible()
+    ]
     boxes = [button.bounding_box() for button in shown]
     assert len(boxes) >= 7  # the sidebar's button, three languages, mode, search, outline
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
@@ -135,5 +142,6 @@ def test_paper(page: Any, base_url: str, tmp_path: Path) -> None:
     assert wraps == "pre-wrap"
     page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
     assert not page.evaluate(
-        """[...document.querySelectorAll("article pre")].some(pre => pre.scrollWidth > pre.clientWidth + 1)"""
+        """[...document.querySelectorAll("article pre")]
+           .some(pre => pre.scrollWidth > pre.clientWidth + 1)"""
     )

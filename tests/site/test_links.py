@@ -74,11 +74,16 @@ def test_no_traceback_in_a_page(site: Path, page_name: str) -> None:
 def test_pages_name_no_other_host(site: Path, page_name: str) -> None:
     """Nothing that a browser would fetch by itself comes from elsewhere."""
     tree = page_tree(site / page_name)
-    fetched = [*tree.xpath("//*/@src"), *tree.xpath("//link[@rel='stylesheet' or @rel='preload' or @rel='icon']/@href")]
+    fetched = [
+        *tree.xpath("//*/@src"),
+        *tree.xpath("//link[@rel='stylesheet' or @rel='preload' or @rel='icon']/@href"),
+    ]
     assert not [target for target in fetched if urlsplit(target).netloc]
 
 
-@pytest.mark.parametrize("planted", ['<a href="nowhere.html">', '<a href="#nowhere">', '<i id="main-content">'])
+@pytest.mark.parametrize(
+    "planted", ['<a href="nowhere.html">', '<a href="#nowhere">', '<i id="main-content">']
+)
 def test_the_walk_finds_what_is_broken(site: Path, tmp_path: Path, planted: str) -> None:
     page = tmp_path / "masks.html"
     page.write_text(f'<html><body id="main-content">{planted}x</body></html>', "utf8")

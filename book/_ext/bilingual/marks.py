@@ -127,7 +127,8 @@ def _resolve_raw(found: re.Match[str]) -> str:
         return f"<{name}{attributes}>{plain(text)}</{name}>"
     zh, en = (_squeeze(pick(text, language)).replace('"', "&quot;") for language in ("zh", "en"))
     both = _squeeze(plain(text))
-    return f'<{name}{attributes} data-bl="text" data-zh-text="{zh}" data-en-text="{en}">{both}</{name}>'
+    data = f'data-bl="text" data-zh-text="{zh}" data-en-text="{en}"'
+    return f"<{name}{attributes} {data}>{both}</{name}>"
 
 
 def _resolve_tag(found: re.Match[str]) -> str:

@@ -23,7 +23,9 @@ def language_of(node: nodes.Node) -> str | None:
     if isinstance(node, LanguageInline):
         return str(node["language"])
     if isinstance(node, nodes.container):
-        return next((language for language in LANGUAGES if f"bl-{language}" in node["classes"]), None)
+        return next(
+            (language for language in LANGUAGES if f"bl-{language}" in node["classes"]), None
+        )
     return None
 
 
@@ -58,7 +60,9 @@ class LanguageBlock(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         self.assert_has_content()
         # docutils writes a class "language-xx" as the HTML attribute lang="xx"
-        block = nodes.container(classes=["bl", f"bl-{self.name}", f"language-{LANGUAGES[self.name]}"])
+        block = nodes.container(
+            classes=["bl", f"bl-{self.name}", f"language-{LANGUAGES[self.name]}"]
+        )
         self.set_source_info(block)
         self.state.nested_parse(self.content, self.content_offset, block)
         return [block]
@@ -90,8 +94,12 @@ class DropBlanksBetweenLanguages(SphinxTransform):
     def apply(self) -> None:
         for node in list(self.document.findall(LanguageInline)):
             position = node.parent.index(node)
-            blank, other = (node.parent.children + [None, None])[position + 1 : position + 3]
-            if isinstance(blank, nodes.Text) and not blank.strip() and isinstance(other, LanguageInline):
+            blank, other = [*node.parent.children, None, None][position + 1 : position + 3]
+            if (
+                isinstance(blank, nodes.Text)
+                and not blank.strip()
+                and isinstance(other, LanguageInline)
+            ):
                 node.parent.remove(blank)
             elif isinstance(blank, nodes.Text) and re.match("[A-Za-z0-9_]", blank):
                 logger.warning(
@@ -110,7 +118,9 @@ class JoinChineseLines(SphinxTransform):
         for block in self.document.findall(_is_chinese):
             texts = list(block.findall(nodes.Text))
             for position, text in enumerate(texts):
-                if "\n" not in text or isinstance(text.parent, (nodes.literal, nodes.FixedTextElement)):
+                if "\n" not in text or isinstance(
+                    text.parent, (nodes.literal, nodes.FixedTextElement)
+                ):
                     continue
                 before = str(texts[position - 1]) if position else ""
                 after = str(texts[position + 1]) if position + 1 < len(texts) else ""

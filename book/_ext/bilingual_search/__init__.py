@@ -120,7 +120,11 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     store = _store(app.env)
-    pages = [[app.builder.get_target_uri(name), store[name]] for name in reading_order(app.env) if store.get(name)]
+    pages = [
+        [app.builder.get_target_uri(name), store[name]]
+        for name in reading_order(app.env)
+        if store.get(name)
+    ]
     text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
     _write_if_new(Path(app.outdir) / "search-index.js", f"window.bookIndex={text};\n")
     _write_if_new(Path(app.outdir) / "_static" / "porter-stemmer.js", SearchEnglish.js_stemmer_code)
@@ -155,5 +159,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write_index)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
-
-
