@@ -11,6 +11,7 @@ from pathlib import Path
 from book_index import PROOFS, BookIndex
 from myst_blocks import Block, ExportError, cut
 from myst_inline import LANGUAGES, Inline
+from short_source import without_docstrings
 
 ADMONITIONS = {
     "note": ("注", "Note"),
@@ -198,7 +199,7 @@ class PageExporter:
         return (folder / "diagrams.css").read_text(encoding="utf8")
 
     def source(self, block: Block) -> str:
-        """The real source of one object, in a code block."""
+        """The real source of one object, without its docstrings, in a code block."""
         path = (self.index.book / block.argument).resolve()
         if set(block.options) - {"language", "pyobject", "dedent"}:
             raise ExportError(
@@ -207,7 +208,8 @@ class PageExporter:
         code = object_source(path, str(block.options.get("pyobject", "")))
         if not code:
             raise ExportError(self.page, block.line, f"{block.options} is not in {path.name}")
-        return f"```{block.options.get('language', 'python')}\n{code}\n```"
+        language = block.options.get("language", "python")
+        return f"```{language}\n{without_docstrings(code)}\n```"
 
 
 def object_source(path: Path, name: str) -> str:
