@@ -33,3 +33,8 @@ def test_the_callers_numbers_are_copied(given):
 def test_wrong_numbers_get_one_clear_error(given, message):
     with pytest.raises(ValueError, match=message):
         as_array(given, "matrix", axes="query key")
+
+
+def test_double_precision_is_kept():
+    third = torch.tensor([1 / 3], dtype=torch.float64)
+    assert as_array(third, "x", axes="point")[0] == 1 / 3
