@@ -8,6 +8,7 @@ hides from the kernels what only the book's build and the tests have.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -85,8 +86,11 @@ def fresh_environment(folder: Path) -> Path:
     """Make a virtual environment with the package and a kernel; return its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    source = folder / "source"  # a copy: pip would leave its build folder in the repository
+    ignore = shutil.ignore_patterns(".*", "book", "tests", "node_modules", "build")
+    shutil.copytree(ROOT, source, ignore=ignore)
     install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*install, str(ROOT), "ipykernel", "nbclient"], check=True)
+    subprocess.run([*install, str(source), "ipykernel", "nbclient"], check=True)
     return python
 
 
