@@ -54,7 +54,7 @@ notebooks: $(INSTALLED)
 
 audit: book
 	@command -v node >/dev/null || { echo "make audit needs Node.js 20 or newer (node, npm)"; exit 1; }
-	npm ci --prefix audit --no-audit --no-fund --silent
+	npm ci --prefix audit --ignore-scripts --no-audit --no-fund --silent
 	node audit/run.mjs
 
 bench: $(INSTALLED)

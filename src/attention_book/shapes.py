@@ -24,11 +24,21 @@ Mask = Bool[Tensor, "*#batch #query #key"]
 Lengths = Int[Tensor, "*batch"]
 QueryLengths = Int[Tensor, "*batch query"]
 
+# In kernel regression a query, a key and a value are one number each.
+NumberQueries = Float[Tensor, "*batch query"]
+NumberKeys = Float[Tensor, "*batch key"]
+NumberValues = Float[Tensor, "*batch key"]
+Predictions = Float[Tensor, "*batch query"]
+
 __all__ = [
     "Keys",
     "Lengths",
     "Mask",
+    "NumberKeys",
+    "NumberQueries",
+    "NumberValues",
     "Output",
+    "Predictions",
     "Queries",
     "QueryLengths",
     "Scores",

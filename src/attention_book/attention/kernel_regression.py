@@ -6,10 +6,6 @@ from torch import Tensor, nn
 
 from attention_book.attention.kernels import (
     Kernel,
-    NumberKeys,
-    NumberQueries,
-    NumberValues,
-    Predictions,
     average,
     check_one_value_per_key,
     distances_between,
@@ -18,7 +14,14 @@ from attention_book.attention.kernels import (
     positive_bandwidth,
 )
 from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Mask, Weights
+from attention_book.shapes import (
+    Mask,
+    NumberKeys,
+    NumberQueries,
+    NumberValues,
+    Predictions,
+    Weights,
+)
 
 PARAMETERS = ("inverse_width", "log_bandwidth")
 

@@ -1,8 +1,7 @@
 """Kernel regression: attention whose queries, keys and values are single numbers.
 
-A kernel K says how alike two numbers are, by their distance alone. Nadaraya and
-Watson (1964) predict at a query by the average of the values, weighted by the
-kernel of the distance to each key: attention, half a century early.
+A kernel K says how alike two numbers are, by their distance alone. Nadaraya and Watson (1964)
+averaged the values, weighted by the kernel of the distance to each key: attention, early.
 """
 
 import math
@@ -16,14 +15,15 @@ from torch import Tensor
 from attention_book.attention.checks import check_floating
 from attention_book.attention.masks import leave_one_out_mask
 from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Mask, Weights
-
-# In this module a query, a key and a value are one number each.
-NumberQueries = Float[Tensor, "*batch query"]
-NumberKeys = Float[Tensor, "*batch key"]
-NumberValues = Float[Tensor, "*batch key"]
-Predictions = Float[Tensor, "*batch query"]
-Distances = Float[Tensor, "*batch query key"]
+from attention_book.shapes import (
+    Mask,
+    NumberKeys,
+    NumberQueries,
+    NumberValues,
+    Predictions,
+    Scores,
+    Weights,
+)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def average(values: NumberValues, weights: Weights) -> Predictions:
     return (weights @ values.unsqueeze(-1)).squeeze(-1)
 
 
-def distances_between(queries: NumberQueries, keys: NumberKeys) -> Distances:
+def distances_between(queries: NumberQueries, keys: NumberKeys) -> Scores:
     """Return the signed distances q - k of all pairs, after checking the shapes."""
     _check_numbers(queries, keys)
     return queries[..., :, None] - keys[..., None, :]
