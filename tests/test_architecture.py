@@ -55,8 +55,6 @@ PUBLIC_MODULES = [
 # What a reader would not type at a prompt, and why.
 NO_EXAMPLE = {
     "Score": "a protocol: its examples are the scores",
-    "Source": "what show_source returns",
-    "in_book_build": "its answer depends on who runs it",
 }
 
 

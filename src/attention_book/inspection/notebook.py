@@ -123,4 +123,4 @@ def show_source(thing: Callable[..., Any] | type | ModuleType) -> Source:
     return Source(inspect.getsource(thing).rstrip())
 
 
-__all__ = ["Source", "glue", "in_book_build", "setup", "show_source"]
+__all__ = ["glue", "setup", "show_source"]
