@@ -17,7 +17,7 @@ help:
 	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
 	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
-	@echo "make bench      time our attention against torch's"
+	@echo "make bench      time our attention beside torch's, and the building of the book"
 	@echo "make clean      remove what the build made"
 
 $(INSTALLED): constraints.txt pyproject.toml
@@ -59,6 +59,7 @@ audit: book
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/attention.py
+	$(BIN)/python benchmarks/book.py
 
 clean:
 	rm -rf book/_build
