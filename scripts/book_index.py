@@ -5,15 +5,15 @@ pages once and knows, for each label, its page, its number and its words in both
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import yaml
+from addresses import Addresses, read_addresses
 from myst_blocks import Block, book_extensions, cut
-from sync_addresses import Addresses, read_addresses
+from package_names import listed_names, module_tree
 
 #: How a numbered thing is called.
 KINDS = {
@@ -179,8 +179,6 @@ class BookIndex:
         return found
 
     def shape_names(self) -> list[str]:
-        from package_names import listed_names, module_tree
-
         return listed_names(module_tree(self.root / "src/attention_book/shapes.py"))
 
 
@@ -188,7 +186,3 @@ def author_year(entry) -> str:  # type: ignore[no-untyped-def]
     names = [" ".join(person.last_names) for person in entry.persons.get("author", [])]
     who = f"{names[0]} et al." if len(names) > 2 else " & ".join(names)
     return f"{who} {entry.fields.get('year', '')}".replace("{", "").replace("}", "").strip()
-
-
-def add_extensions_to_path(root: Path) -> None:
-    sys.path.append(str(root / "book" / "_ext"))

@@ -23,7 +23,7 @@ INSTALL = '''\
 try:
     import attention_book
 except ImportError:  # Colab, or a Jupyter that does not have the book's package yet
-    %pip install -q "attention-book @ git+{repository}@{branch}"'''
+    %pip install -q "{requirement}"'''
 
 WORDS = {
     "zh": {
@@ -53,10 +53,10 @@ def navigation(index: BookIndex, page: str, language: str) -> str:
     """Return the links from a notebook to the site and to its neighbours."""
     words, exporter = WORDS[language], PageExporter(index, page, language)
     other = "en" if language == "zh" else "zh"
-    notebook = f"{index.addresses.repository}/blob/{index.addresses.branch}/notebooks"
+    translation = index.addresses.source(f"notebooks/{other}/{page}.ipynb")
     links = [
         f"[{words['page']}]({index.url(page, language)})",
-        f"[{words['other']}]({notebook}/{other}/{page}.ipynb)",
+        f"[{words['other']}]({translation})",
     ]
     place = index.chapters.index(page)
     for word, neighbour in (("previous", place - 1), ("next", place + 1)):
@@ -70,8 +70,7 @@ def navigation(index: BookIndex, page: str, language: str) -> str:
 def export(index: BookIndex, page: str, language: str) -> nbformat.NotebookNode:
     """Return a chapter as a notebook without outputs; its cells' ids never change by chance."""
     links = navigation(index, page, language)
-    at = index.addresses
-    install = INSTALL.format(repository=at.repository, branch=at.branch)
+    install = INSTALL.format(requirement=index.addresses.requirement)
     cells = [
         nbformat.v4.new_code_cell(install, id="install"),
         nbformat.v4.new_markdown_cell(f"{links}\n\n*{WORDS[language]['note']}*", id="about"),

@@ -9,43 +9,14 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "book" / "_ext"))
+
+from addresses import Addresses, read_addresses  # noqa: E402
+
 BETWEEN = re.compile(r"(addresses: begin[^\n]*\n)(?s:.*?)([^\n]*addresses: end)")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Addresses:
-    """Where the project lives: no trailing slashes."""
-
-    repository: str
-    branch: str
-    site: str
-
-    @property
-    def slug(self) -> str:
-        """`owner/name`, the form that Colab and Binder ask for."""
-        return "/".join(self.repository.split("/")[-2:])
-
-    def colab(self, notebook: str) -> str:
-        return f"https://colab.research.google.com/github/{self.slug}/blob/{self.branch}/{notebook}"
-
-    def binder(self, notebook: str) -> str:
-        return f"https://mybinder.org/v2/gh/{self.slug}/{self.branch}?urlpath=lab/tree/{notebook}"
-
-
-def read_addresses(root: Path = ROOT) -> Addresses:
-    """The addresses in book/_config.yml."""
-    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
-    return Addresses(
-        repository=config["repository"]["url"].rstrip("/"),
-        branch=config["repository"]["branch"],
-        site=config["html"]["baseurl"].rstrip("/"),
-    )
 
 
 def badges(at: Addresses, lang: str) -> str:
@@ -54,7 +25,8 @@ def badges(at: Addresses, lang: str) -> str:
         "en": ("Read the book", "Open the first chapter in Colab", "or in Binder"),
         "zh": ("在线阅读", "在 Colab 中打开第一章", "在 Binder 中打开"),
     }[lang]
-    links = (f"{at.site}/?lang={lang}", at.colab(first), at.binder(first))
+    services = at.launches(first)
+    links = (f"{at.site}/?lang={lang}", services["colab"], services["binder"])
     return " ·\n".join(f"[{word}]({link})" for word, link in zip(words, links, strict=True))
 
 
@@ -64,7 +36,7 @@ def clone(at: Addresses) -> str:
 
 
 def pip_line(at: Addresses) -> str:
-    return f'```bash\npip install "attention-book @ git+{at.repository}@{at.branch}"\n```'
+    return f'```bash\npip install "{at.requirement}"\n```'
 
 
 def project_urls(at: Addresses) -> str:
@@ -117,7 +89,7 @@ def main() -> int:
     for path, fresh in stale.items():
         print(f"{path.relative_to(ROOT)}: {'stale' if check else 'written'}")
         if not check:
-            path.write_text(fresh, encoding="utf-8")
+            path.write_text(fresh, encoding="utf-8", newline="\n")
     if check and stale:
         print("Run: python scripts/sync_addresses.py", file=sys.stderr)
     return int(check and bool(stale))

@@ -46,7 +46,7 @@ def test_a_changed_address_is_found(tmp_path):
     sync = load_script("sync_addresses")
     (tmp_path / "book").mkdir()
     settings = (ROOT / "book/_config.yml").read_text(encoding="utf-8")
-    at = sync.read_addresses()
+    at = sync.read_addresses(ROOT)
     moved = settings.replace(at.repository, "https://github.com/someone/elsewhere")
     (tmp_path / "book/_config.yml").write_text(moved, encoding="utf-8")
     for name in sync.FILES:
@@ -58,7 +58,7 @@ def test_a_changed_address_is_found(tmp_path):
 
 def test_addresses_stand_nowhere_else():
     sync = load_script("sync_addresses")
-    at = sync.read_addresses()
+    at = sync.read_addresses(ROOT)
     allowed = {ROOT / name for name in (*sync.FILES, "book/_config.yml")}
     for path in tracked_files():
         if path.resolve() in allowed or path.is_relative_to(ROOT / "notebooks"):

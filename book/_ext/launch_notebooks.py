@@ -9,12 +9,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from addresses import read_addresses
 from bilingual.marks import mark
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.locale import get_translation
 
-LANGUAGES = {"zh": "中文", "en": "English"}
 DOWNLOADS = "_notebooks"  # in the built site
 WORDS = {
     "zh": {"colab": "在 Colab 中运行", "binder": "在 Binder 中运行", "file": "下载笔记本"},
@@ -30,22 +30,7 @@ def notebook(app: Sphinx, language: str, page: str) -> Path:
 
 
 def exported_languages(app: Sphinx, page: str) -> list[str]:
-    return [language for language in LANGUAGES if notebook(app, language, page).is_file()]
-
-
-def addresses(app: Sphinx, language: str, page: str) -> dict[str, str]:
-    """Return the address of each service that the book's settings name."""
-    options = app.config.html_theme_options
-    launch = options.get("launch_buttons", {})
-    slug = "/".join(options["repository_url"].rstrip("/").split("/")[-2:])
-    branch = options.get("repository_branch", "main")
-    file = f"notebooks/{language}/{page}.ipynb"
-    found = {}
-    if colab := launch.get("colab_url", "").rstrip("/"):
-        found["colab"] = f"{colab}/github/{slug}/blob/{branch}/{file}"
-    if binder := launch.get("binderhub_url", "").rstrip("/"):
-        found["binder"] = f"{binder}/v2/gh/{slug}/{branch}?urlpath=lab/tree/{file}"
-    return found
+    return [language for language in WORDS if notebook(app, language, page).is_file()]
 
 
 def entry(language: str, kind: str, url: str) -> Button:
@@ -69,10 +54,11 @@ def add_buttons(
     languages = exported_languages(app, pagename)
     groups: list[Button] = context["header_buttons"]
     groups[:] = [g for g in groups if g.get("label") != "launch-buttons"]
+    at = read_addresses(Path(app.srcdir).parent)
     launch = [
-        entry(language, kind, url)
+        entry(language, service, url)
         for language in languages
-        for kind, url in addresses(app, language, pagename).items()
+        for service, url in at.launches(f"notebooks/{language}/{pagename}.ipynb").items()
     ]
     if launch:
         text = "Launch interactive content"
@@ -102,17 +88,22 @@ def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
 
 
 def copy_notebooks(app: Sphinx, exception: Exception | None) -> None:
-    """Put the notebooks into the site, and the theme's copies of the raw source out of it."""
+    """Put the notebooks into the site; out of it what is gone, and the theme's raw copies."""
     if exception is not None or app.builder.format != "html":
         return
+    downloads = Path(app.outdir, DOWNLOADS)
+    gone = set(downloads.rglob("*.ipynb"))
     for page in app.env.found_docs:
         Path(app.outdir, "_sources", f"{page}.ipynb").unlink(missing_ok=True)
         for language in exported_languages(app, page):
             source = notebook(app, language, page)
-            target = Path(app.outdir, DOWNLOADS, language, f"{page}.ipynb")
+            target = downloads / language / f"{page}.ipynb"
+            gone.discard(target)
             if not target.is_file() or target.read_bytes() != source.read_bytes():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, target)
+    for path in gone:
+        path.unlink()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -49,3 +49,8 @@ def test_buttons_lead_to_notebooks_that_exist(tiny_book):
     book.build()
     assert len(menu(book, "none", "launch-buttons")) == 2, "a new notebook gets its buttons"
     assert "new" in (book.html / "_notebooks/en/both.ipynb").read_text(encoding="utf8")
+
+    (book.repo / "notebooks/en/both.ipynb").unlink()
+    book.build()
+    assert len(menu(book, "both", "launch-buttons")) == 2, "a removed notebook loses its buttons"
+    assert not (book.html / "_notebooks/en/both.ipynb").exists()

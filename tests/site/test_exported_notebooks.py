@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
 from functools import cache
 from pathlib import Path
 
 import nbformat
 import pytest
+from addresses import read_addresses
 from lxml import html
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-sys.path.append(str(ROOT / "scripts"))
-
-from sync_addresses import read_addresses  # noqa: E402
 
 
 @cache

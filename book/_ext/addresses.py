@@ -1,0 +1,57 @@
+"""Where the project lives: every address of the repository and the site, from the book's settings.
+
+Used by the launch buttons, the exported notebooks and ``scripts/sync_addresses.py``.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addresses:
+    """No trailing slashes; a service that the settings do not name is ""."""
+
+    repository: str
+    branch: str
+    site: str
+    colab: str
+    binder: str
+
+    @property
+    def slug(self) -> str:
+        """`owner/name`, the form that Colab and Binder ask for."""
+        return "/".join(self.repository.split("/")[-2:])
+
+    @property
+    def requirement(self) -> str:
+        """What pip installs."""
+        return f"attention-book @ git+{self.repository}@{self.branch}"
+
+    def source(self, file: str) -> str:
+        """The page that shows a file of the repository."""
+        return f"{self.repository}/blob/{self.branch}/{file}"
+
+    def launches(self, notebook: str) -> dict[str, str]:
+        """Where each service opens a notebook of the repository."""
+        found = {}
+        if self.colab:
+            found["colab"] = f"{self.colab}/github/{self.slug}/blob/{self.branch}/{notebook}"
+        if self.binder:
+            place = f"{self.slug}/{self.branch}?urlpath=lab/tree/{notebook}"
+            found["binder"] = f"{self.binder}/v2/gh/{place}"
+        return found
+
+
+def read_addresses(root: Path) -> Addresses:
+    """Return the addresses in book/_config.yml of the repository at ``root``."""
+    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf8"))
+    launch = config.get("launch_buttons", {})
+    return Addresses(
+        repository=config["repository"]["url"].rstrip("/"),
+        branch=config["repository"]["branch"],
+        site=config.get("html", {}).get("baseurl", "").rstrip("/"),
+        colab=launch.get("colab_url", "").rstrip("/"),
+        binder=launch.get("binderhub_url", "").rstrip("/"),
+    )
