@@ -42,10 +42,11 @@ class InlineSvg(SphinxPostTransform):
             zh, separator, en = node.get("alt", "").partition(ALT_SEPARATOR)
             if not (zh.strip() and separator and en.strip()):
                 logger.warning(
-                    'the figure needs alternative text in both languages: alt: "中文 | English"'
+                    'the figure %s needs alternative text in both languages: alt: "中文 | English"'
                     " (in a cell, under mystnb: image:); got %r",
+                    " ".join(node.parent.get("names", [])) or node["uri"],
                     node.get("alt", ""),
-                    location=node,
+                    location=node if node.line else self.env.docname,
                     type="inline_svg",
                 )
             path = Path(self.env.srcdir, node["uri"])

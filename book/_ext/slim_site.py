@@ -8,6 +8,7 @@ icons named in `ICONS`, and name each script that a page needs.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from pathlib import Path
@@ -155,6 +156,7 @@ def _write_subset(source: Path, target: Path, glyphs: set[int]) -> None:
         return
     from fontTools import subset  # slow to import, and needed once
 
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a hundred lines for a font
     target.parent.mkdir(parents=True, exist_ok=True)
     options = subset.Options(flavor="woff2", layout_features=[])
     font = subset.load_font(str(source), options)

@@ -148,6 +148,6 @@ def test_missing_alternative_text_and_unknown_diagrams_fail(tiny_book):
     )
     (book.book / "figures/flow.svg").write_text(FLOW, encoding="utf8")
     log = book.build(fails=True)
-    assert "alternative text in both languages" in log
+    assert "the figure fig-one needs alternative text in both languages" in log
     assert "'only one'" in log
     assert "no figures/flaw.svg; did you mean flow?" in log
