@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from reading_order import reading_order
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude
@@ -127,23 +128,10 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     env.api_explained[env.docname] = found  # type: ignore[attr-defined]
 
 
-def in_reading_order(env: BuildEnvironment) -> list[str]:
-    order: list[str] = []
-
-    def visit(docname: str) -> None:
-        if docname not in order:
-            order.append(docname)
-            for child in env.toctree_includes.get(docname, []):
-                visit(child)
-
-    visit(env.config.root_doc)
-    return order
-
-
 def explanations(app: Sphinx) -> dict[str, tuple[str, Place]]:
     """Return how and where each name is explained."""
     explained = getattr(app.env, "api_explained", {})
-    pages = [explained[d] for d in in_reading_order(app.env) if d in explained]
+    pages = [explained[d] for d in reading_order(app.env) if d in explained]
     found: dict[str, tuple[str, Place]] = {}
     for kind in KINDS:
         for page in pages:

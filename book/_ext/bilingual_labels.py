@@ -7,7 +7,6 @@ their place that answers with both languages at once (see `bilingual.marks`), so
 
 from __future__ import annotations
 
-import hashlib
 from gettext import NullTranslations
 from pathlib import Path
 from typing import Any
@@ -96,7 +95,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", install, priority=950)  # after every extension's catalogue
     app.connect("doctree-read", unique_ids)
     app.connect("doctree-read", label_fields)
-    digest = hashlib.sha256(repr(WORDS).encode()).hexdigest()
-    app.add_config_value("bilingual_words", digest, "env")  # new words: read every page again
     app.connect("html-page-context", author_in_both_languages, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -117,7 +117,7 @@ def fit_width(root: etree._Element, css_class: str) -> None:
 
 
 def describe(root: etree._Element, zh: str, en: str) -> None:
-    """Say what the drawing shows, in both languages (lang.js chooses one)."""
+    """Say what the drawing shows, in both languages (language.js chooses one)."""
     root.set("role", "img")
     root.set("aria-label", f"{zh} | {en}")
     root.set("data-alt-zh", zh)

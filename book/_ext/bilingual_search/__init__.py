@@ -16,6 +16,7 @@ from typing import Any
 from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
 from docutils import nodes
+from reading_order import reading_order
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -99,20 +100,6 @@ def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
 
 def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
     _store(env).update({name: _store(other)[name] for name in docnames if name in _store(other)})
-
-
-def reading_order(env: BuildEnvironment) -> list[str]:
-    """Every document, as the table of contents lists them."""
-    order: list[str] = []
-
-    def visit(docname: str) -> None:
-        if docname not in order:
-            order.append(docname)
-            for child in env.toctree_includes.get(docname, []):
-                visit(child)
-
-    visit(env.config.root_doc)
-    return order + sorted(set(env.found_docs) - set(order))
 
 
 def write_index(app: Sphinx, exception: Exception | None) -> None:
