@@ -38,7 +38,7 @@ function serve() {
     const name = decodeURIComponent(new URL(request.url, "http://x").pathname);
     const file = path.join(site, name === "/" ? "index.html" : name);
     if (!file.startsWith(site) || !existsSync(file) || !statSync(file).isFile()) {
-      response.writeHead(name === "/robots.txt" ? 404 : 404).end();
+      response.writeHead(404).end();
       return;
     }
     const type = TYPES[path.extname(file)] || "application/octet-stream";
