@@ -29,7 +29,10 @@ FAMILIES = (
     "fa-(?:spin|beat|bounce|fade|flip|shake|rotate|pull|stack)",
     "fa-(?:[0-9]+x|border|ul|li|inverse|2xs|2xl)(?![\\w-])",
 )  # fmt: skip
-KEPT = ("d-none", "d-flex", "d-print-none", "align-items-center", "btn-outline-none", "border-0")
+KEPT = (
+    "d-none", "d-flex", "d-print-none", "align-items-center", "btn-outline-none", "border-0",
+    "col-align-[lcr]", "cards",  # KaTeX's columns and our own lists as cards
+)  # fmt: skip
 _UNUSED = re.compile(r"\.(?:" + "|".join(FAMILIES) + ")")
 _NEVER = re.compile(r"\.(?:" + "|".join(KEPT) + r")(?![\w-])")
 _NOT = re.compile(r":not\([^()]*\)")

@@ -1,8 +1,15 @@
 """Bundled styles: what a page loads does not depend on which pages were written with it."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+import slim_site
 from slim_site import bundle
+from slim_styles import trim
+
+OUR_STYLES = sorted(Path(slim_site.__file__).parent.rglob("*.css"))
 
 
 def test_a_bundle_is_named_by_its_styles_alone(tmp_path) -> None:
@@ -25,3 +32,10 @@ def test_a_changed_style_changes_the_digest(tmp_path) -> None:
     after = bundle(SimpleNamespace(outdir=tmp_path), ("book.css",))
     assert before.name == after.name
     assert before.digest != after.digest
+
+
+@pytest.mark.parametrize("style", OUR_STYLES, ids=lambda path: path.name)
+def test_nothing_of_our_own_styles_or_of_katex_is_trimmed(style: Path) -> None:
+    """A family such as "card" or "col-" must not take `.cards` or `.col-align-r` with it."""
+    css = re.sub(r"/\*.*?\*/", "", style.read_text("utf8"), flags=re.S)
+    assert re.sub(r"\s+", "", trim(css)) == re.sub(r"\s+", "", css)
