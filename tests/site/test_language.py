@@ -130,6 +130,16 @@ class TestToggle:
         assert languages_shown(page) == shown
         page.close()
 
+    def test_works_where_storage_is_blocked(self, page: Any, base_url: str) -> None:
+        page.add_init_script(
+            "Object.defineProperty(window, 'localStorage', {configurable: true,"
+            " get() { throw new DOMException('denied', 'SecurityError'); }})"
+        )
+        page.goto(f"{base_url}/masks.html?lang=en")
+        page.get_by_role("button", name="中文").click()
+        assert languages_shown(page) == (True, False)
+        page.locator(".theme-switch-button").click()  # the theme's scripts went on, too
+
     def test_title_of_the_window(self, page: Any, base_url: str) -> None:
         page.goto(f"{base_url}/masks.html?lang=zh")
         zh = page.title()

@@ -6,9 +6,9 @@
   "use strict";
   const script = document.currentScript;
   const CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff";
-  const RUNS = new RegExp(`[${CJK}]+|[\\p{L}\\p{N}_]+`, "gu");
+  const WORDS = new RegExp(`(?:(?![${CJK}])[\\p{L}\\p{N}_])+`, "gu");
+  const RUNS = new RegExp(`[${CJK}]+|${WORDS.source}`, "gu");
   const IS_CJK = new RegExp(`^[${CJK}]`);
-  const SPLIT = new RegExp(`([${CJK}]+)`);
   const MOST = 60;
   const porter = new Stemmer();
   const stems = new Map();
@@ -18,17 +18,16 @@
     return stems.get(word);
   }
 
-  /* "多头attention" is two terms; a word of one letter is kept only if it is alone. */
+  /* "多头attention" is two terms. */
   function terms(query) {
-    const runs = query.toLowerCase().split(SPLIT).flatMap((part) => part.match(RUNS) || []);
-    return [...new Set(runs)].map((run) => IS_CJK.test(run) ? { cjk: run } : { word: run, stem: stem(run) });
+    return [...new Set(query.toLowerCase().match(RUNS))].map((run) => IS_CJK.test(run) ? { cjk: run } : { word: run, stem: stem(run) });
   }
 
   function words(text) {
     const found = [];
-    for (const match of text.toLowerCase().matchAll(/[\p{Script=Latin}\p{N}_]+/gu)) {
-      found.push(match[0]);
-      if (match[0].includes("_")) found.push(...match[0].split("_").filter(Boolean));
+    for (const word of text.toLowerCase().match(WORDS) || []) {
+      found.push(word);
+      if (word.includes("_")) found.push(...word.split("_").filter(Boolean));
     }
     return found;
   }
@@ -143,11 +142,11 @@
   let loading = null;
 
   function index() {
-    loading ||= new Promise((resolve, reject) => {
+    loading ||= new Promise((resolve) => {
       const element = document.createElement("script");
       element.src = script.dataset.index;
       element.onload = () => resolve((sections = load()));
-      element.onerror = reject;
+      element.onerror = () => resolve((loading = null)); // the next search tries again
       document.head.append(element);
     });
     return loading;
@@ -163,6 +162,10 @@
     }
     if (!sections) await index();
     const language = window.bookLanguage();
+    if (!sections) {
+      status.textContent = name("没能载入索引，请再试一次。", "The index could not be loaded; try again.", language);
+      return;
+    }
     const found = sections.map((section) => [score(section, wanted, query), section]).filter(([points]) => points > 0);
     found.sort((a, b) => b[0] - a[0]);
     list.replaceChildren(...found.slice(0, MOST).map(([, section]) => item(section, wanted, language)));

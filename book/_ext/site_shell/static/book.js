@@ -3,6 +3,14 @@
   "use strict";
   const inLanguage = (zh, en) => `data-bl="aria-label" data-zh-aria-label="${zh}" data-en-aria-label="${en}"`;
 
+  /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. */
+  const SCROLLS = ".math-scroll, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
+  function reachable() {
+    const boxes = [...document.querySelectorAll(SCROLLS)];
+    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1); // measure first, change then
+    boxes.forEach((box, i) => (scrolls[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
+  }
+
   /* A box of class `dropdown` folds under its title.  Without this script it stays open. */
   function fold(box) {
     const title = box.querySelector(":scope > .admonition-title");
@@ -15,6 +23,7 @@
     const set = (open) => {
       box.classList.toggle("folded", !open);
       button.setAttribute("aria-expanded", String(open));
+      if (open) reachable();
     };
     button.addEventListener("click", (event) => {
       if (!event.target.closest("a")) set(box.classList.contains("folded"));
@@ -83,14 +92,6 @@
     });
   }
 
-  /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. */
-  const SCROLLS = ".math-scroll, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
-  function reachable() {
-    const boxes = [...document.querySelectorAll(SCROLLS)];
-    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1); // measure first, change then
-    boxes.forEach((box, i) => (scrolls[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
-  }
-
   function boxTables() {
     document.querySelectorAll("article table").forEach((table) => {
       if (table.closest(".table-box")) return;
@@ -108,6 +109,7 @@
   requestAnimationFrame(() => setTimeout(reachable)); // after the first paint
   addEventListener("hashchange", openTarget);
   addEventListener("resize", reachable);
+  document.addEventListener("toggle", reachable, true); // folded cells: their event does not bubble
   addEventListener("beforeprint", openForPrinting);
   document.addEventListener("book:language", () => requestAnimationFrame(reachable));
 })();
