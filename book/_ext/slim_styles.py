@@ -31,7 +31,7 @@ FAMILIES = (
 )  # fmt: skip
 KEPT = (
     "d-none", "d-flex", "d-print-none", "align-items-center", "btn-outline-none", "border-0",
-    "col-align-[lcr]", "cards",  # KaTeX's columns and our own lists as cards
+    "col-align-[lcr]",  # KaTeX's columns
 )  # fmt: skip
 _UNUSED = re.compile(r"\.(?:" + "|".join(FAMILIES) + ")")
 _NEVER = re.compile(r"\.(?:" + "|".join(KEPT) + r")(?![\w-])")

@@ -36,6 +36,6 @@ def test_a_changed_style_changes_the_digest(tmp_path) -> None:
 
 @pytest.mark.parametrize("style", OUR_STYLES, ids=lambda path: path.name)
 def test_nothing_of_our_own_styles_or_of_katex_is_trimmed(style: Path) -> None:
-    """A family such as "card" or "col-" must not take `.cards` or `.col-align-r` with it."""
+    """A family such as "col-" must not take KaTeX's `.col-align-r` with it."""
     css = re.sub(r"/\*.*?\*/", "", style.read_text("utf8"), flags=re.S)
     assert re.sub(r"\s+", "", trim(css)) == re.sub(r"\s+", "", css)
