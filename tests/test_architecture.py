@@ -22,8 +22,10 @@ ROOT = Path(attention_book.__file__).parent
 # layers below its own; within a folder imports are free as long as they run in no circle.
 LAYERS = [
     {"shapes", "seed"},
-    {"attention"},
-    {"datasets", "training"},
+    {"attention", "text"},
+    {"datasets", "models", "metrics"},
+    {"training", "decoding"},
+    {"recipes"},
     {"inspection"},
 ]
 
@@ -38,6 +40,12 @@ OUTSIDERS = {
     "cycler": PLOTTING,
     "IPython": ("inspection.notebook",),
     "matplotlib_inline": ("inspection.notebook",),
+    "pooch": ("text.corpora",),
+    "tokenizers": ("text.bpe",),
+    "tqdm": ("training.progress", "text.corpora"),
+    "safetensors": ("training.checkpoint",),
+    "filelock": ("recipes",),
+    "sacrebleu": ("metrics.bleu",),
 }
 
 SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}

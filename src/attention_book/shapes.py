@@ -30,9 +30,19 @@ NumberKeys = Float[Tensor, "*batch key"]
 NumberValues = Float[Tensor, "*batch key"]
 Predictions = Float[Tensor, "*batch query"]
 
+# Translation: sentences as numbers, padded to the longest of the batch.
+TokenIds = Int[Tensor, "batch token"]
+#: True = a real token, False = padding.
+TokenMask = Bool[Tensor, "batch token"]
+Logits = Float[Tensor, "batch token vocabulary"]
+#: One token of every sentence, and what is predicted after it.
+StepIds = Int[Tensor, " batch"]
+StepLogits = Float[Tensor, "batch vocabulary"]
+
 __all__ = [
     "Keys",
     "Lengths",
+    "Logits",
     "Mask",
     "NumberKeys",
     "NumberQueries",
@@ -42,6 +52,10 @@ __all__ = [
     "Queries",
     "QueryLengths",
     "Scores",
+    "StepIds",
+    "StepLogits",
+    "TokenIds",
+    "TokenMask",
     "Values",
     "Weights",
 ]
