@@ -1,5 +1,6 @@
 """Attention mechanisms, one module for each idea."""
 
+from attention_book.attention.closeness import CosineScore, GaussianScore
 from attention_book.attention.conventions import (
     additive_from_mask,
     ignore_from_mask,
@@ -32,14 +33,13 @@ from attention_book.attention.masks import (
     mask_from_query_lengths,
     window_mask,
 )
+from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
 from attention_book.attention.scoring import (
     AdditiveScore,
     BilinearScore,
     ConcatLinearScore,
     ConcatTanhSumScore,
-    CosineScore,
     DotScore,
-    GaussianScore,
     ScaledDotScore,
     Score,
 )
@@ -60,9 +60,11 @@ __all__ = [
     "HardAttention",
     "Kernel",
     "KernelRegression",
+    "KeyProjectingScore",
     "LearnableKernelRegression",
     "LocalAttention",
     "LocationAttention",
+    "OverProjectedKeys",
     "PredictiveLocalAttention",
     "RunningMean",
     "Sample",

@@ -2,6 +2,8 @@
 
 Every score is a module that takes queries (\\*batch, query, d_q) and keys
 (\\*batch, key, d_k) and returns scores (\\*batch, query, key): :class:`Score`.
+Those that can project the keys beforehand, once for many queries to come, are
+:class:`~attention_book.attention.KeyProjectingScore` too.
 """
 
 import math
@@ -13,7 +15,6 @@ from torch import Tensor, nn
 
 from attention_book.attention.checks import (
     check_feature_sizes,
-    check_positive,
     check_same_features,
     check_sizes,
 )
@@ -41,6 +42,14 @@ class DotScore(nn.Module):
         check_same_features(queries, keys)
         return queries @ keys.mT
 
+    def project_keys(self, keys: Keys) -> Keys:
+        """Return the keys as they are."""
+        return keys
+
+    def compare(self, queries: Queries, projected: Keys) -> Scores:
+        """Return the scores against keys from :meth:`project_keys`."""
+        return self.forward(queries, projected)
+
 
 class ScaledDotScore(nn.Module):
     """Score by the scaled dot product: :math:`a(q, k) = q^\\top k / \\sqrt{d_k}`.
@@ -57,6 +66,14 @@ class ScaledDotScore(nn.Module):
         check_same_features(queries, keys)
         # Scaled before the product: half precision could overflow in between.
         return (queries / math.sqrt(keys.shape[-1])) @ keys.mT
+
+    def project_keys(self, keys: Keys) -> Keys:
+        """Return the keys as they are."""
+        return keys
+
+    def compare(self, queries: Queries, projected: Keys) -> Scores:
+        """Return the scores against keys from :meth:`project_keys`."""
+        return self.forward(queries, projected)
 
 
 class BilinearScore(nn.Module):
@@ -80,6 +97,15 @@ class BilinearScore(nn.Module):
         """Return :math:`Q W K^\\top`."""
         check_feature_sizes(queries, keys, *self.W.shape)
         return queries @ self.W @ keys.mT
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "*batch key d_q"]:
+        """Return :math:`K W^\\top`, so that a plain dot product is left to do."""
+        return keys @ self.W.T
+
+    def compare(self, queries: Queries, projected: Keys) -> Scores:
+        """Return the scores against keys from :meth:`project_keys`."""
+        check_same_features(queries, projected)
+        return queries @ projected.mT
 
 
 class AdditiveScore(nn.Module):
@@ -107,9 +133,21 @@ class AdditiveScore(nn.Module):
         self.w_v = nn.Linear(d_hidden, 1, bias=False)
 
     def forward(self, queries: Queries, keys: Keys) -> Scores:
-        """Return the scores of all pairs; the hidden layer has the axes (query, key, d_hidden)."""
+        """Return the scores of all pairs."""
         check_feature_sizes(queries, keys, self.W_q.in_features, self.W_k.in_features)
-        hidden = torch.tanh(self.W_q(queries)[..., :, None, :] + self.W_k(keys)[..., None, :, :])
+        return self.compare(queries, self.project_keys(keys))
+
+    def project_keys(self, keys: Keys) -> Float[Tensor, "*batch key d_hidden"]:
+        """Return :math:`W_k K`: the keys' share of the hidden layer, the same for every query."""
+        projected: Tensor = self.W_k(keys)
+        return projected
+
+    def compare(self, queries: Queries, projected: Float[Tensor, "*batch key d_hidden"]) -> Scores:
+        """Return the scores against keys from :meth:`project_keys`.
+
+        The hidden layer has the axes (query, key, d_hidden).
+        """
+        hidden = torch.tanh(self.W_q(queries)[..., :, None, :] + projected[..., None, :, :])
         scores: Tensor = self.w_v(hidden)
         return scores.squeeze(-1)
 
@@ -167,72 +205,6 @@ class ConcatTanhSumScore(nn.Module):
         """Return the scores of all pairs."""
         check_feature_sizes(queries, keys, self.d_q, self.d_k)
         return torch.tanh(self.W(_pairs(queries, keys))).sum(dim=-1)
-
-
-class GaussianScore(nn.Module):
-    """Score by closeness: :math:`a(q, k) = -\\lVert q - k \\rVert^2 / (2 h^2)`.
-
-    After softmax this is Nadaraya-Watson regression with a Gaussian kernel of
-    bandwidth h.
-
-    Args:
-        bandwidth: The width h of the kernel.
-
-    Raises:
-        ValueError: if the bandwidth is not positive.
-
-    >>> GaussianScore(bandwidth=2.0)(torch.zeros(1, 1), torch.tensor([[0.0], [4.0]]))
-    tensor([[-0., -2.]])
-    """
-
-    def __init__(self, *, bandwidth: float = 1.0) -> None:
-        """Keep the bandwidth."""
-        super().__init__()
-        check_positive("bandwidth", bandwidth)
-        self.bandwidth = bandwidth
-
-    def forward(self, queries: Queries, keys: Keys) -> Scores:
-        """Return the scores of all pairs.
-
-        The differences are taken before they are squared: the cheaper
-        :math:`q^\\top k - q^\\top q / 2 - k^\\top k / 2` cancels badly far from the origin.
-        """
-        check_same_features(queries, keys)
-        steps = (queries[..., :, None, :] - keys[..., None, :, :]) / self.bandwidth
-        return -steps.square().sum(dim=-1) / 2
-
-
-class CosineScore(nn.Module):
-    """Score by direction alone: :math:`a(q, k) = \\cos(q, k) / \\tau`.
-
-    A vector of zeros has no direction; its cosine with every other is taken to be 0.
-
-    Args:
-        temperature: The divisor :math:`\\tau`; small values sharpen the weights.
-
-    Raises:
-        ValueError: if the temperature is not positive.
-
-    >>> CosineScore()(torch.tensor([[3.0, 0.0]]), torch.tensor([[5.0, 0.0], [0.0, 2.0]]))
-    tensor([[1., 0.]])
-    """
-
-    def __init__(self, *, temperature: float = 1.0) -> None:
-        """Keep the temperature."""
-        super().__init__()
-        check_positive("temperature", temperature)
-        self.temperature = temperature
-
-    def forward(self, queries: Queries, keys: Keys) -> Scores:
-        """Return the scores of all pairs."""
-        check_same_features(queries, keys)
-        return _directions(queries) @ _directions(keys).mT / self.temperature
-
-
-def _directions(vectors: Tensor) -> Tensor:
-    """Divide each vector by its norm, and leave zeros as they are."""
-    norms: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
-    return vectors / norms.masked_fill(norms == 0, 1.0)
 
 
 def _pairs(queries: Queries, keys: Keys) -> Float[Tensor, "*batch query key d_q+d_k"]:

@@ -1,0 +1,29 @@
+"""Models that translate, behind one protocol."""
+
+from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
+from attention_book.models.recurrent_decoder import (
+    DecoderState,
+    FixedContextDecoder,
+    LookThenStepDecoder,
+    StepThenLookDecoder,
+)
+from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
+from attention_book.models.seq2seq import Seq2Seq
+from attention_book.models.seq2seq_config import AttentionKind, Seq2SeqConfig
+from attention_book.models.translator import Selectable, Translator
+
+__all__ = [
+    "AttentionKind",
+    "DecoderState",
+    "FixedContextDecoder",
+    "InputDotDecoder",
+    "LocationDecoder",
+    "LookThenStepDecoder",
+    "RecurrentEncoder",
+    "Selectable",
+    "Seq2Seq",
+    "Seq2SeqConfig",
+    "SourceMemory",
+    "StepThenLookDecoder",
+    "Translator",
+]

@@ -1,0 +1,212 @@
+"""The decoders: one GRU, and four ways to let it look at the source."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attention_book.attention import (
+    AdditiveScore,
+    Attention,
+    BilinearScore,
+    DotScore,
+    KeyProjectingScore,
+    OverProjectedKeys,
+)
+from attention_book.models.recurrent_encoder import SourceMemory
+from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.shapes import StepIds, TokenIds, Weights
+
+Hidden = Float[Tensor, "num_layers batch d_hidden"]
+Features = Float[Tensor, "batch token d_hidden"]
+
+
+@dataclass(frozen=True)
+class DecoderState:
+    """Where a decoder stands: what was read, and every layer's state."""
+
+    memory: SourceMemory
+    hidden: Hidden
+
+    @property
+    def batch_size(self) -> int:
+        """How many sentences are being written."""
+        return self.hidden.shape[1]
+
+    def select(self, rows: StepIds) -> "DecoderState":
+        """Return the sentences with these numbers."""
+        return DecoderState(self.memory.select(rows), self.hidden[:, rows])
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a decoder computed for some target tokens in a row.
+
+    Attributes:
+        features: What the next words are read off, (batch, token, d_hidden).
+        hidden: Every layer's state afterwards.
+        queries: What the source was asked with, one query for each token.
+        previous: The top layer's state before each token (for "location").
+    """
+
+    features: Features
+    hidden: Hidden
+    queries: Float[Tensor, "batch token d_query"]
+    previous: Features | None = None
+
+
+class RecurrentDecoder(nn.Module, ABC):
+    """A GRU over the target words, and a linear map from its features to the vocabulary.
+
+    ``run`` takes any number of tokens: the whole target while training, one
+    while decoding. That both agree is therefore no accident.
+    """
+
+    def __init__(self, config: Seq2SeqConfig, *, d_input: int) -> None:
+        """Create what all decoders have; ``d_input`` is the size of the GRU's input."""
+        super().__init__()
+        self.embedding = nn.Embedding(config.target_vocabulary, config.d_embed)
+        self.gru = nn.GRU(
+            d_input,
+            config.d_hidden,
+            config.num_layers,
+            batch_first=True,
+            dropout=config.dropout if config.num_layers > 1 else 0.0,
+        )
+        self.readout = nn.Linear(config.d_hidden, config.target_vocabulary)
+
+    @abstractmethod
+    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+        """Feed the tokens one after the other, from ``state`` on."""
+
+    def project_keys(
+        self, values: Float[Tensor, "batch source d_source"]
+    ) -> Float[Tensor, "batch source d_key"]:
+        """Prepare the encoder's states for the score."""
+        return values
+
+    def weights(self, run: Run, memory: SourceMemory) -> Weights:
+        """Return the attention weights of a run."""
+        raise ValueError(f"{type(self).__name__} has no attention, so there are no weights")
+
+
+class FixedContextDecoder(RecurrentDecoder):
+    """Without attention: the encoder's last state is all that is ever known of the source.
+
+    .. math:: s_t = \\operatorname{GRU}([c; y_{t-1}], s_{t-1}), \\qquad c = h_S
+
+    Cho et al. (2014), equations 6 and 7.
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create a GRU whose input is the context and the previous word."""
+        super().__init__(config, d_input=config.d_hidden + config.d_embed)
+
+    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+        """Feed all tokens at once: no step needs anything but the state before it."""
+        embedded = self.embedding(tokens)
+        context = state.memory.final[-1][:, None, :].expand(-1, tokens.shape[1], -1)
+        features, hidden = self.gru(torch.cat((context, embedded), dim=-1), state.hidden)
+        return Run(features, hidden, queries=features)
+
+
+class AttentiveDecoder(RecurrentDecoder):
+    """What the decoders with attention over the encoder's states share."""
+
+    def __init__(
+        self, config: Seq2SeqConfig, score: KeyProjectingScore, *, d_input: int, dropout: float
+    ) -> None:
+        """Keep the score; the keys reach it already projected."""
+        super().__init__(config, d_input=d_input)
+        self.attention = Attention(OverProjectedKeys(score), dropout=dropout)
+
+    def project_keys(
+        self, values: Float[Tensor, "batch source d_source"]
+    ) -> Float[Tensor, "batch source d_key"]:
+        """Project the keys for all queries to come."""
+        score = self.attention.score
+        assert isinstance(score, OverProjectedKeys)  # as set above
+        return score.project_keys(values)
+
+    def look(
+        self, queries: Float[Tensor, "batch token d_query"], memory: SourceMemory
+    ) -> Float[Tensor, "batch token d_source"]:
+        """Return one context for each query."""
+        context: Tensor = self.attention(queries, memory.keys, memory.values, memory.mask)
+        return context
+
+    def weights(self, run: Run, memory: SourceMemory) -> Weights:
+        """Ask again with the run's queries."""
+        return self.attention.weights(run.queries, memory.keys, memory.mask)
+
+
+class LookThenStepDecoder(AttentiveDecoder):
+    """Bahdanau's wiring: the *previous* state asks, and the answer enters the GRU.
+
+    .. math::
+
+        c_t = \\sum_j \\alpha_{tj} h_j, \\quad
+        \\alpha_t = \\operatorname{softmax}_j a(s_{t-1}, h_j), \\quad
+        s_t = \\operatorname{GRU}([c_t; y_{t-1}], s_{t-1})
+
+    Bahdanau et al. (2015), section 3.1. The contexts depend on the states and the
+    states on the contexts, so the steps can't be taken at once.
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create the additive score."""
+        score = AdditiveScore(d_q=config.d_hidden, d_k=config.d_source, d_hidden=config.d_hidden)
+        d_input = config.d_source + config.d_embed
+        super().__init__(config, score, d_input=d_input, dropout=config.dropout)
+
+    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+        """Feed the tokens step by step."""
+        hidden, features, queries = state.hidden, [], []
+        for embedded in self.embedding(tokens).split(1, dim=1):
+            query = hidden[-1][:, None, :]
+            context = self.look(query, state.memory)
+            feature, hidden = self.gru(torch.cat((context, embedded), dim=-1), hidden)
+            features.append(feature)
+            queries.append(query)
+        return Run(torch.cat(features, dim=1), hidden, torch.cat(queries, dim=1))
+
+
+class StepThenLookDecoder(AttentiveDecoder):
+    """Luong's wiring: the *new* state asks, and the answer is joined to it for the prediction.
+
+    .. math::
+
+        s_t = \\operatorname{GRU}(y_{t-1}, s_{t-1}), \\quad
+        \\alpha_t = \\operatorname{softmax}_j a(s_t, h_j), \\quad
+        \\tilde s_t = \\tanh(W_c [c_t; s_t])
+
+    Luong et al. (2015), equations 5 to 8, without input feeding: no step needs
+    the context of the one before it, so all of a known target's steps are taken at once.
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create the score that ``config.attention`` names, and the map that joins."""
+        d_q, d_k = config.d_hidden, config.d_source
+        score: KeyProjectingScore
+        if config.attention == "luong-dot":
+            if config.bidirectional:
+                raise ValueError(
+                    f"attention='luong-dot': expected keys of size d_hidden={config.d_hidden}, "
+                    f"got {config.d_source} from a bidirectional encoder; use 'luong-general'"
+                )
+            score = DotScore()
+        elif config.attention == "luong-general":
+            score = BilinearScore(d_q=d_q, d_k=d_k)
+        else:
+            score = AdditiveScore(d_q=d_q, d_k=d_k, d_hidden=config.d_hidden)
+        super().__init__(config, score, d_input=config.d_embed, dropout=config.dropout)
+        self.join = nn.Linear(config.d_source + config.d_hidden, config.d_hidden)
+
+    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+        """Feed all tokens at once, then look with all states at once."""
+        states, hidden = self.gru(self.embedding(tokens), state.hidden)
+        context = self.look(states, state.memory)
+        features = torch.tanh(self.join(torch.cat((context, states), dim=-1)))
+        return Run(features, hidden, queries=states)
