@@ -1,0 +1,35 @@
+"""Parallel text: from two columns of sentences to batches of numbers."""
+
+from attention_book.text.batches import Batch, ParallelData, encode_source
+from attention_book.text.pairs import (
+    CorpusError,
+    Problem,
+    Reading,
+    SentencePair,
+    read_pairs,
+)
+from attention_book.text.splits import leaks, split_pairs
+from attention_book.text.tokens import Language, detokenize, tokenize
+from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+
+__all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
+    "SPECIALS",
+    "UNK",
+    "Batch",
+    "CorpusError",
+    "Language",
+    "ParallelData",
+    "Problem",
+    "Reading",
+    "SentencePair",
+    "Vocabulary",
+    "detokenize",
+    "encode_source",
+    "leaks",
+    "read_pairs",
+    "split_pairs",
+    "tokenize",
+]

@@ -1,0 +1,208 @@
+"""From sentence pairs to batches: numbers, padded, with masks that say what is real."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from attention_book.shapes import TokenIds, TokenMask
+from attention_book.text.pairs import SentencePair
+from attention_book.text.vocabulary import BOS, EOS, PAD, Vocabulary
+
+# Sentences of similar length are looked for among this many batches at a time: enough to
+# find them, few enough that no epoch puts the same sentences together again.
+_BATCHES_PER_POOL = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some sentence pairs, each side padded to its longest sentence.
+
+    The decoder reads ``target_input`` and at each place is to predict what
+    ``target_output`` has there: the same sentence, one token ahead.
+
+    Attributes:
+        source: Source tokens and ``<eos>``, (batch, source).
+        source_mask: True = a real token (``<eos>`` is one), False = padding.
+        target_input: ``<bos>`` and the target tokens, (batch, target).
+        target_output: The target tokens and ``<eos>``, (batch, target).
+        target_mask: The mask of both.
+
+    >>> pairs = [SentencePair(("go",), ("va",)), SentencePair(("go", "on"), ("va",))]
+    >>> words = Vocabulary.build([("go", "on", "va")])
+    >>> batch = next(ParallelData(pairs, words, words).batches(2))
+    >>> batch.source
+    tensor([[4, 3, 0],
+            [4, 5, 3]])
+    >>> batch.source_mask
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    >>> batch.target_input[0], batch.target_output[0]
+    (tensor([2, 6]), tensor([6, 3]))
+    >>> len(batch), batch.num_tokens
+    (2, 4)
+    """
+
+    source: Int[Tensor, "batch source"]
+    source_mask: Bool[Tensor, "batch source"]
+    target_input: Int[Tensor, "batch target"]
+    target_output: Int[Tensor, "batch target"]
+    target_mask: Bool[Tensor, "batch target"]
+
+    def __len__(self) -> int:
+        """Return the number of sentence pairs."""
+        return len(self.source)
+
+    @property
+    def num_tokens(self) -> int:
+        """How many real target tokens there are to predict, each ``<eos>`` included."""
+        return int(self.target_mask.sum())
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the batch on another device."""
+        return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
+
+
+class ParallelData:
+    """A parallel corpus as numbers, encoded once, batched as often as wanted.
+
+    Args:
+        pairs: The sentence pairs.
+        source_vocabulary: Numbers the source tokens.
+        target_vocabulary: Numbers the target tokens.
+        max_tokens: Cut each side to so many numbers, ``<eos>`` included and kept as
+            the last. ``truncated`` counts the sentences that were cut.
+
+    Raises:
+        ValueError: if there is no pair, or one has an empty side, or ``max_tokens``
+            is below 2.
+
+    >>> pairs = [SentencePair(("go", "."), ("va", "!"))] * 5
+    >>> words = Vocabulary.build([("go", ".", "va", "!")])
+    >>> data = ParallelData(pairs, words, words)
+    >>> len(data), data.num_tokens, data.truncated
+    (5, 15, 0)
+    >>> [len(batch) for batch in data.batches(2, seed=42)]
+    [2, 1, 2]
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[SentencePair],
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        *,
+        max_tokens: int | None = None,
+    ) -> None:
+        """Encode all sentences."""
+        if not pairs:
+            raise ValueError("pairs: expected at least one pair of sentences, got none")
+        if max_tokens is not None and max_tokens < 2:
+            raise ValueError(f"max_tokens: expected 2 or more, got {max_tokens}")
+        self.pairs = tuple(pairs)
+        self.source_vocabulary, self.target_vocabulary = source_vocabulary, target_vocabulary
+        self.truncated = 0
+        sources = _not_empty([pair.source for pair in pairs], "source of pair")
+        targets = _not_empty([pair.target for pair in pairs], "target of pair")
+        self._sources = [self._encode(s, source_vocabulary, max_tokens) for s in sources]
+        self._targets = [self._encode(t, target_vocabulary, max_tokens) for t in targets]
+
+    def _encode(
+        self, tokens: Sequence[str], vocabulary: Vocabulary, max_tokens: int | None
+    ) -> list[int]:
+        if max_tokens is not None and len(tokens) >= max_tokens:
+            tokens = tokens[: max_tokens - 1]
+            self.truncated += 1
+        return [*vocabulary.encode(tokens), EOS]
+
+    def __len__(self) -> int:
+        """Return the number of sentence pairs."""
+        return len(self.pairs)
+
+    @property
+    def num_tokens(self) -> int:
+        """How many real target tokens there are to predict, each ``<eos>`` included."""
+        return sum(map(len, self._targets))
+
+    def batches(
+        self, batch_size: int, *, seed: int | None = None, bucket: bool = True
+    ) -> Iterator[Batch]:
+        """Go through the corpus once, every pair in exactly one batch.
+
+        Args:
+            batch_size: How many pairs to a batch; a smaller one takes what is left.
+            seed: Names the shuffling; the global random numbers are left alone.
+                None: the order of the corpus.
+            bucket: When shuffling, put sentences of similar length together, for
+                less padding.
+
+        Raises:
+            ValueError: if ``batch_size`` is below 1.
+        """
+        if batch_size < 1:
+            raise ValueError(f"batch_size: expected 1 or more, got {batch_size}")
+        order = list(range(len(self)))
+        if seed is None:
+            return map(self._batch, _chunks(order, batch_size))
+        generator = torch.Generator().manual_seed(seed)
+        order = torch.randperm(len(self), generator=generator).tolist()
+        if bucket:
+            pools = _chunks(order, batch_size * _BATCHES_PER_POOL)
+            order = [index for pool in pools for index in sorted(pool, key=self._lengths)]
+        chunks = _chunks(order, batch_size)
+        shuffled = torch.randperm(len(chunks), generator=generator).tolist()
+        return (self._batch(chunks[i]) for i in shuffled)
+
+    def _lengths(self, index: int) -> tuple[int, int]:
+        return len(self._targets[index]), len(self._sources[index])
+
+    def _batch(self, indices: Sequence[int]) -> Batch:
+        source, source_mask = _padded([self._sources[i] for i in indices])
+        target, target_mask = _padded([self._targets[i] for i in indices])
+        target_input, _ = _padded([[BOS, *self._targets[i][:-1]] for i in indices])
+        return Batch(source, source_mask, target_input, target, target_mask)
+
+
+def encode_source(
+    sentences: Sequence[Sequence[str]], vocabulary: Vocabulary
+) -> tuple[TokenIds, TokenMask]:
+    """Return sentences as a model reads them: numbers ending with ``<eos>``, and their mask.
+
+    Raises:
+        ValueError: if there is no sentence, or one is empty.
+        TypeError: if a sentence is a string rather than its tokens.
+
+    >>> vocabulary = Vocabulary.build([("go", "on", ".")])
+    >>> ids, mask = encode_source([("go", "."), ("go", "home", ".")], vocabulary)
+    >>> ids
+    tensor([[5, 4, 3, 0],
+            [5, 1, 4, 3]])
+    >>> mask.sum(dim=1)
+    tensor([3, 4])
+    """
+    if not sentences:
+        raise ValueError("sentences: expected at least one, got none")
+    _not_empty(sentences, "sentence")
+    return _padded([[*vocabulary.encode(sentence), EOS] for sentence in sentences])
+
+
+def _not_empty(sentences: Sequence[Sequence[str]], what: str) -> Sequence[Sequence[str]]:
+    for index, sentence in enumerate(sentences):
+        if not sentence:
+            raise ValueError(f"{what} {index}: expected at least one token, got none")
+    return sentences
+
+
+def _chunks(order: list[int], size: int) -> list[list[int]]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def _padded(rows: Sequence[list[int]]) -> tuple[TokenIds, TokenMask]:
+    """Pad on the right; the mask comes from the lengths, not from the numbers."""
+    lengths = torch.tensor([len(row) for row in rows])
+    columns = itertools.zip_longest(*rows, fillvalue=PAD)
+    ids = torch.tensor(list(columns)).T.contiguous()
+    return ids, torch.arange(ids.shape[1]) < lengths[:, None]

@@ -1,0 +1,201 @@
+"""Pairs of sentences that say the same in two languages, and files of them."""
+
+import codecs
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from attention_book.text.tokens import Language, tokenize
+
+
+class CorpusError(ValueError):
+    """A corpus is missing, damaged, or not written as it should be.
+
+    >>> raise CorpusError("fra.tsv:3: expected source TAB target, got no tab")
+    Traceback (most recent call last):
+    attention_book.text.pairs.CorpusError: fra.tsv:3: expected source TAB target, got no tab
+    """
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """A sentence and its translation, as tokens.
+
+    Attributes:
+        source: The tokens to translate.
+        target: The tokens of the translation.
+        alignment: Which words translate which: (i, j) links source token i with
+            target token j. None where nobody has said.
+
+    Raises:
+        ValueError: if a link points outside its sentences.
+
+    >>> pair = SentencePair(("go", "."), ("va", "!"), frozenset({(0, 0), (1, 1)}))
+    >>> pair.reversed().source
+    ('va', '!')
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    alignment: frozenset[tuple[int, int]] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the links."""
+        for i, j in self.alignment or ():
+            if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
+                raise ValueError(
+                    f"alignment: expected links between {len(self.source)} source and "
+                    f"{len(self.target)} target tokens, got ({i}, {j})"
+                )
+
+    def reversed(self) -> "SentencePair":
+        """Return the pair for the other direction of translation."""
+        links = self.alignment
+        turned = None if links is None else frozenset((j, i) for i, j in links)
+        return SentencePair(self.target, self.source, turned)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A line that is no pair of sentences.
+
+    Attributes:
+        line: Its number in the file, from 1.
+        reason: What was expected, and what stands there.
+
+    >>> Problem(3, "expected source TAB target, got no tab").line
+    3
+    """
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What :func:`read_pairs` found.
+
+    Attributes:
+        pairs: The sentence pairs, in the order of the file.
+        problems: The lines that were skipped, with the reason.
+
+    >>> Reading((SentencePair(("go", "."), ("va", "!")),), ()).problems
+    ()
+    """
+
+    pairs: tuple[SentencePair, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    source_language: Language,
+    target_language: Language,
+    max_tokens: int | None = None,
+    on_problem: Literal["raise", "skip"] = "raise",
+) -> Reading:
+    """Read a UTF-8 file of lines "source TAB target".
+
+    A problem is a line without a tab or with several, a bad encoding, an empty side,
+    or a side of more than ``max_tokens`` tokens.
+
+    Args:
+        path: The file.
+        source_language: Chooses the rule of :func:`tokenize` for the left column.
+        target_language: The same for the right column.
+        max_tokens: How long a sentence may be; None: as long as it likes.
+        on_problem: "raise" stops at the first problem; "skip" leaves the line out
+            and lists it.
+
+    Raises:
+        CorpusError: at the first problem, "file:line: …"; and, however problems are
+            dealt with, if the file cannot be opened or holds no pair.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pairs.tsv"
+    ...     _ = path.write_text("Go.\\tVa !\\nno tab here\\n", encoding="utf-8")
+    ...     reading = read_pairs(
+    ...         path, source_language="en", target_language="fr", on_problem="skip"
+    ...     )
+    >>> reading.pairs[0].target
+    ('va', '!')
+    >>> reading.problems
+    (Problem(line=2, reason='expected source TAB target, got no tab'),)
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return pairs_from_lines(
+                file,
+                name=str(path),
+                languages=(source_language, target_language),
+                max_tokens=max_tokens,
+                on_problem=on_problem,
+            )
+    except OSError as error:
+        raise CorpusError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def pairs_from_lines(
+    lines: Iterable[bytes],
+    *,
+    name: str,
+    languages: tuple[Language, Language],
+    max_tokens: int | None = None,
+    limit: int | None = None,
+    on_problem: Literal["raise", "skip"] = "raise",
+) -> Reading:
+    """Read lines as :func:`read_pairs` does, at most ``limit`` pairs; ``name`` is for errors."""
+    if on_problem not in ("raise", "skip"):
+        raise ValueError(f"on_problem: expected 'raise' or 'skip', got {on_problem!r}")
+    problems: list[Problem] = []
+
+    def good_pairs() -> Iterable[SentencePair]:
+        for number, line in enumerate(lines, start=1):
+            found = _parse(line, number, languages, max_tokens)
+            if isinstance(found, SentencePair):
+                yield found
+            elif on_problem == "raise":
+                raise CorpusError(f"{name}:{found.line}: {found.reason}")
+            else:
+                problems.append(found)
+
+    pairs = tuple(itertools.islice(good_pairs(), limit))
+    if not pairs:
+        raise CorpusError(_nothing_found(name, problems))
+    return Reading(pairs, tuple(problems))
+
+
+def _parse(
+    line: bytes, number: int, languages: tuple[Language, Language], max_tokens: int | None
+) -> SentencePair | Problem:
+    if number == 1:
+        line = line.removeprefix(codecs.BOM_UTF8)
+    try:
+        columns = line.rstrip(b"\r\n").decode("utf-8").split("\t")
+    except UnicodeDecodeError as error:
+        reason = f"expected UTF-8, got the byte 0x{line[error.start]:02x} at byte {error.start + 1}"
+        return Problem(number, reason)
+    if len(columns) != 2:
+        tabs = f"{len(columns) - 1} tabs" if len(columns) > 1 else "no tab"
+        return Problem(number, f"expected source TAB target, got {tabs}")
+    source, target = tokenize(columns[0], languages[0]), tokenize(columns[1], languages[1])
+    for side, tokens in (("source", source), ("target", target)):
+        if not tokens:
+            return Problem(number, f"expected two sentences, got an empty {side}")
+        if max_tokens is not None and len(tokens) > max_tokens:
+            reason = f"expected at most {max_tokens} tokens, got {len(tokens)} in the {side}"
+            return Problem(number, reason)
+    return SentencePair(source, target)
+
+
+def _nothing_found(name: str, problems: Sequence[Problem]) -> str:
+    found = f"{name}: expected at least one pair of sentences, got none"
+    if not problems:
+        return found
+    first = problems[0]
+    return f"{found} ({len(problems)} lines skipped; line {first.line}: {first.reason})"

@@ -1,0 +1,127 @@
+"""From text to tokens and back, by rules short enough to declare.
+
+The rule for English, French and German is the classic one: lower case, every
+punctuation mark a token of its own, everything else split at blanks. An
+apostrophe and a hyphen stay inside their word. The rule for Chinese is in
+:func:`tokenize`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+Language = Literal["en", "fr", "zh", "de"]
+
+# Marks that cling to the word before them, and to the word after them. " does either.
+_CHINESE_CLOSING = frozenset("。！？，、；：）》」』")
+_CHINESE_OPENING = frozenset("（《「『")
+_CLOSING = frozenset(",.!?;:…)]»”") | _CHINESE_CLOSING
+_OPENING = frozenset("([«„“") | _CHINESE_OPENING
+_MARK = "[" + re.escape("".join(sorted(_CLOSING | _OPENING)) + '"') + "]"
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+_CHINESE = re.compile(f"[{_HAN}{''.join(sorted(_CHINESE_CLOSING | _CHINESE_OPENING))}]")
+_BLANK_BESIDE_CHINESE = re.compile(rf"{_CHINESE.pattern}\s|\s{_CHINESE.pattern}")
+
+# A mark between two digits belongs to the number: 3.50, 1,000, 10:30.
+_NUMBER_MARK = r"(?<=\d)[.,:](?=\d)"
+_WORDS = re.compile(rf"{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK})\S)+")
+_CHARACTERS = re.compile(rf"[{_HAN}]|{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK}|[{_HAN}])\S)+")
+_INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")  # soft hyphen, zero-width space, byte order mark
+
+# In French these marks keep their distance, by a space at which no line may break.
+_FRENCH_SPACE = dict.fromkeys("!?;", "\u202f") | dict.fromkeys(":»", "\u00a0")
+
+
+def tokenize(text: str, language: Language) -> tuple[str, ...]:
+    """Split a text into lower-case tokens.
+
+    English, French, German: each of ``, . ! ? ; : … « » “ ” „ " ( ) [ ]`` is a token,
+    unless it stands inside a number (3.50); the rest is split at blanks, among which
+    the no-break spaces count. The apostrophe ’ becomes '. On plain sentences this is the
+    splitting of *Dive into Deep Learning* (section 10.5).
+
+    Chinese: where a blank stands beside a Chinese character or mark, the writer
+    has marked the words, and blanks are the boundaries; otherwise each
+    character is a token. Runs of Latin letters and digits stay together, and the
+    marks ``。！？，、；：`` are tokens, in either case.
+
+    Text is brought to Unicode's composed form (NFC), so that é is one
+    character however it was typed, and invisible characters (soft hyphen,
+    zero-width space) are dropped.
+
+    Raises:
+        ValueError: if ``language`` is not one of "en", "fr", "zh", "de".
+
+    >>> tokenize("I'm home.", "en")
+    ("i'm", 'home', '.')
+    >>> tokenize("Ça va\\u202f?", "fr")
+    ('ça', 'va', '?')
+    >>> tokenize("欢迎来北京。", "zh")
+    ('欢', '迎', '来', '北', '京', '。')
+    >>> tokenize("欢迎 来 北京。", "zh")
+    ('欢迎', '来', '北京', '。')
+    """
+    _check_language(language)
+    # Lower case first: it may take a composed character apart (İ).
+    text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text).lower()).strip()
+    if language == "zh" and not _BLANK_BESIDE_CHINESE.search(text):
+        return tuple(_CHARACTERS.findall(text))
+    if language != "zh":
+        text = text.replace("’", "'")
+    return tuple(_WORDS.findall(text))
+
+
+def detokenize(tokens: Sequence[str], language: Language) -> str:
+    """Write tokens as readable text.
+
+    Marks cling to their words; French keeps a no-break space before ``! ? ; :`` and
+    inside « »; Chinese has no blanks, except between two words in Latin letters.
+    English, French and German begin with a capital: which words had one inside
+    the sentence is lost, as is where the words of a Chinese text ended.
+
+    Raises:
+        ValueError: if ``language`` is not one of "en", "fr", "zh", "de".
+
+    >>> detokenize(("he's", "calm", "."), "en")
+    "He's calm."
+    >>> detokenize(("va", "!"), "fr")
+    'Va\\u202f!'
+    >>> detokenize(("欢迎", "来", "北京", "。"), "zh")
+    '欢迎来北京。'
+    """
+    _check_language(language)
+    text, previous, clings, quoting = "", "", True, False
+    for token in tokens:
+        opens, closes = token in _opening(language), token in _closing(language)
+        if token == '"':  # straight quotation marks open and close in turn
+            opens, closes, quoting = not quoting, quoting, not quoting
+        if not clings:
+            text += _space(previous, token, closes=closes, language=language)
+        text, previous, clings = text + token, token, opens and token != "«"
+    return text if language == "zh" else text[:1].upper() + text[1:]
+
+
+def _opening(language: Language) -> frozenset[str]:
+    return _OPENING - {"“"} if language == "de" else _OPENING
+
+
+def _closing(language: Language) -> frozenset[str]:
+    return _CLOSING | {"“"} if language == "de" else _CLOSING
+
+
+def _space(previous: str, token: str, *, closes: bool, language: Language) -> str:
+    """Return what stands between two tokens."""
+    if language == "zh" and (_CHINESE.match(previous[-1:]) or _CHINESE.match(token)):
+        return ""
+    if language == "fr" and token in _FRENCH_SPACE:
+        return _FRENCH_SPACE[token]
+    if previous == "«":
+        return "\u00a0" if language == "fr" else ""
+    return "" if closes else " "
+
+
+def _check_language(language: str) -> None:
+    if language not in get_args(Language):
+        raise ValueError(f"language: expected one of {get_args(Language)}, got {language!r}")

@@ -1,0 +1,166 @@
+"""The words a model knows, each with its number."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+#: The numbers of the four tokens that are no words: padding, an unknown word, and the
+#: beginning and the end of a sentence.
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
+
+_FORMAT = "attention_book vocabulary 1"
+
+
+@dataclass(frozen=True, repr=False)
+class Vocabulary:
+    """The tokens a model knows, numbered from 0; the specials come first.
+
+    Attributes:
+        tokens: All tokens; a token's number is its place.
+        frequencies: How often each was seen when the vocabulary was built
+            (specials: 0).
+
+    >>> vocabulary = Vocabulary.build([("go", "."), ("go", "on", ".")])
+    >>> vocabulary.tokens
+    ('<pad>', '<unk>', '<bos>', '<eos>', '.', 'go', 'on')
+    >>> vocabulary.encode(("go", "home", "."))
+    [5, 1, 4]
+    >>> vocabulary.decode([5, 4])
+    ['go', '.']
+    >>> vocabulary
+    Vocabulary(7 tokens)
+    """
+
+    tokens: tuple[str, ...]
+    frequencies: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check that every token has one number and the specials have theirs."""
+        if self.tokens[: len(SPECIALS)] != SPECIALS:
+            raise ValueError(f"tokens: expected {SPECIALS} first, got {self.tokens[:4]}")
+        if len(self.frequencies) != len(self.tokens):
+            raise ValueError(
+                f"frequencies: expected one for each of {len(self.tokens)} tokens, "
+                f"got {len(self.frequencies)}"
+            )
+        if len(self._ids) != len(self.tokens):
+            twice = next(token for token, count in Counter(self.tokens).items() if count > 1)
+            raise ValueError(f"tokens: expected every token once, got {twice!r} more than once")
+
+    @classmethod
+    def build(cls, sentences: Iterable[Sequence[str]], *, min_frequency: int = 1) -> "Vocabulary":
+        """Number the tokens by falling frequency, ties in alphabetical order.
+
+        Args:
+            sentences: Sentences as tokens.
+            min_frequency: Rarer tokens are left out: they will be unknown words.
+
+        Raises:
+            ValueError: if ``min_frequency`` is below 1.
+            TypeError: if a sentence is a string rather than its tokens.
+        """
+        if min_frequency < 1:
+            raise ValueError(f"min_frequency: expected 1 or more, got {min_frequency}")
+        counts: Counter[str] = Counter()
+        for sentence in sentences:
+            counts.update(_checked(sentence))
+        for special in SPECIALS:
+            del counts[special]
+        kept = [(token, count) for token, count in counts.items() if count >= min_frequency]
+        kept.sort(key=lambda item: (-item[1], item[0]))
+        return cls(
+            SPECIALS + tuple(token for token, _ in kept),
+            (0,) * len(SPECIALS) + tuple(count for _, count in kept),
+        )
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {token: number for number, token in enumerate(self.tokens)}
+
+    def __len__(self) -> int:
+        """Return the number of tokens, specials included."""
+        return len(self.tokens)
+
+    def __contains__(self, token: object) -> bool:
+        """Tell whether the token has a number of its own."""
+        return token in self._ids
+
+    def __repr__(self) -> str:
+        """Return a line rather than all the words."""
+        return f"Vocabulary({len(self)} tokens)"
+
+    def encode(self, tokens: Sequence[str]) -> list[int]:
+        """Return the tokens' numbers; an unknown token gets ``UNK``.
+
+        Raises:
+            TypeError: if ``tokens`` is a string rather than a sequence of tokens.
+        """
+        ids = self._ids
+        return [ids.get(token, UNK) for token in _checked(tokens)]
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Return the tokens with these numbers.
+
+        Raises:
+            IndexError: if no token has such a number.
+        """
+        return [self._token(int(number)) for number in ids]
+
+    def _token(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(f"ids: expected numbers from 0 to {len(self) - 1}, got {number}")
+        return self.tokens[number]
+
+    def frequency(self, token: str) -> int:
+        """Return how often the token was seen; 0 if it has no number."""
+        number = self._ids.get(token)
+        return 0 if number is None else self.frequencies[number]
+
+    def unknown(self, sentences: Iterable[Sequence[str]]) -> Counter[str]:
+        """Return the tokens that have no number, and how often each occurs.
+
+        >>> Vocabulary.build([("go", ".")]).unknown([("go", "home", "!"), ("home",)])
+        Counter({'home': 2, '!': 1})
+        """
+        return Counter(
+            token for sentence in sentences for token in _checked(sentence) if token not in self
+        )
+
+    def to_json(self) -> str:
+        """Return the vocabulary as text, for :meth:`from_json`."""
+        words = list(zip(self.tokens, self.frequencies, strict=True))[len(SPECIALS) :]
+        return json.dumps({"format": _FORMAT, "words": words}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Vocabulary":
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: if the text is something else.
+
+        >>> vocabulary = Vocabulary.build([("go", ".")])
+        >>> Vocabulary.from_json(vocabulary.to_json()) == vocabulary
+        True
+        """
+        try:
+            content = json.loads(text)
+            found = content["format"]
+            words = [(str(token), int(count)) for token, count in content["words"]]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"text: expected a vocabulary in JSON, got {text[:40]!r}") from error
+        if found != _FORMAT:
+            raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
+        return cls(
+            SPECIALS + tuple(token for token, _ in words),
+            (0,) * len(SPECIALS) + tuple(count for _, count in words),
+        )
+
+
+def _checked(sentence: Sequence[str]) -> Sequence[str]:
+    """Refuse a string: it is a sequence too, and its letters would pass for tokens."""
+    if isinstance(sentence, str):
+        raise TypeError(f"sentence: expected a sequence of tokens, got the string {sentence!r}")
+    return sentence
