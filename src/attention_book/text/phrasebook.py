@@ -1,0 +1,121 @@
+"""Short phrases in three languages, written for this book: a corpus that needs no network.
+
+The files lie in ``data/phrasebook``, one for each topic, with a licence of their own.
+A line holds one phrase: English, French and Chinese, separated by tabs. The
+Chinese has a blank between words, so that its tokens are words. A phrase that people
+say in several ways (tu or vous, he or she who speaks, careful or casual) has
+a line for each way.
+"""
+
+from functools import cache
+from importlib.resources import files
+from itertools import product
+from typing import Literal, get_args
+
+from attention_book.text.pairs import CorpusError, SentencePair
+from attention_book.text.tokens import tokenize
+
+PhrasebookLanguage = Literal["en", "fr", "zh"]
+
+_LANGUAGES: tuple[PhrasebookLanguage, ...] = get_args(PhrasebookLanguage)  # as the columns
+
+# From the shortest phrases to whole stories; the corpus stands in this order.
+_TOPICS = (
+    "commands",
+    "exclamations",
+    "feelings",
+    "being",
+    "home",
+    "having",
+    "family",
+    "routine",
+    "food",
+    "health",
+    "weather",
+    "conversation",
+    "time",
+    "city",
+    "travel",
+    "shopping",
+    "work_and_school",
+    "hobbies",
+    "nature",
+    "stories",
+)
+
+
+def topics() -> tuple[str, ...]:
+    """Return the topics of the phrasebook, in its order.
+
+    >>> topics()[:3]
+    ('commands', 'exclamations', 'feelings')
+    """
+    return _TOPICS
+
+
+def phrasebook(
+    source: PhrasebookLanguage = "en",
+    target: PhrasebookLanguage = "fr",
+    *,
+    max_tokens: int | None = None,
+) -> tuple[SentencePair, ...]:
+    """Return the phrases of the book in two languages, each distinct pair once.
+
+    A source sentence with several translations makes several pairs. The
+    pairs carry no alignment.
+
+    Args:
+        source: The language to translate from: "en", "fr" or "zh".
+        target: The language to translate to, another one.
+        max_tokens: How many tokens each side may have; None: as many as it likes.
+
+    Raises:
+        ValueError: if the languages are not two of the three, or ``max_tokens`` is
+            so small that no phrase is left.
+
+    >>> phrasebook()[0]
+    SentencePair(source=('go', '.'), target=('va', '!'), alignment=None)
+    >>> [pair.target for pair in phrasebook("en", "zh") if pair.source == ("i", "lost", ".")]
+    [('我', '输', '了', '。')]
+    >>> max(len(pair.source) for pair in phrasebook(max_tokens=4))
+    4
+    """
+    _check_languages(source, target)
+    left, right = _LANGUAGES.index(source), _LANGUAGES.index(target)
+    pairs = dict.fromkeys(SentencePair(line[left], line[right]) for line in _lines())
+    if max_tokens is None:
+        return tuple(pairs)
+    short = tuple(p for p in pairs if max(len(p.source), len(p.target)) <= max_tokens)
+    if not short:
+        raise ValueError(f"max_tokens: expected room for at least one phrase, got {max_tokens}")
+    return short
+
+
+def _check_languages(source: str, target: str) -> None:
+    if (source, target) in product(_LANGUAGES, repeat=2) and source != target:
+        return
+    raise ValueError(
+        f"source, target: expected two different ones of {_LANGUAGES}, got {source!r}, {target!r}"
+    )
+
+
+@cache
+def _lines() -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return every line of every topic as its tokens, (English, French, Chinese)."""
+    return tuple(line for topic in _TOPICS for line in _lines_of(topic))
+
+
+def _lines_of(topic: str) -> list[tuple[tuple[str, ...], ...]]:
+    name = f"{topic}.tsv"
+    text = (files("attention_book.text") / "data" / "phrasebook" / name).read_text(encoding="utf-8")
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        columns = line.split("\t")
+        if len(columns) != len(_LANGUAGES):
+            raise CorpusError(
+                f"{name}:{number}: expected English TAB French TAB Chinese, "
+                f"got {len(columns)} columns"
+            )
+        sides = zip(columns, _LANGUAGES, strict=True)
+        lines.append(tuple(tokenize(side, language) for side, language in sides))
+    return lines
