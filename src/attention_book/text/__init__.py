@@ -1,6 +1,8 @@
 """Parallel text: from two columns of sentences to batches of numbers."""
 
 from attention_book.text.batches import Batch, ParallelData, encode_source
+from attention_book.text.bpe import SubwordTokenizer
+from attention_book.text.corpora import load_corpus
 from attention_book.text.pairs import (
     CorpusError,
     Problem,
@@ -25,10 +27,12 @@ __all__ = [
     "Problem",
     "Reading",
     "SentencePair",
+    "SubwordTokenizer",
     "Vocabulary",
     "detokenize",
     "encode_source",
     "leaks",
+    "load_corpus",
     "read_pairs",
     "split_pairs",
     "tokenize",

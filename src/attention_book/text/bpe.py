@@ -1,0 +1,134 @@
+"""Subwords: byte pair encoding, which spells any text with a fixed number of pieces."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
+_FORMAT = "attention_book subwords 1"
+_NUM_BYTES = 256
+
+# The library writes every byte as one printable character: the printable ones of Latin-1 as
+# themselves, the others by the characters from 256 on (Radford et al. 2019).
+_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+_OTHERS = [byte for byte in range(_NUM_BYTES) if byte not in _PRINTABLE]
+_BYTE_OF = {chr(byte): byte for byte in _PRINTABLE} | {
+    chr(_NUM_BYTES + place): byte for place, byte in enumerate(_OTHERS)
+}
+
+_BLANK = "▁"
+_SPELLED_OUT = re.compile(r"<([0-9A-F]{2}(?: [0-9A-F]{2})*)>")
+
+
+class SubwordTokenizer:
+    """Byte pair encoding (Sennrich et al. 2016) over bytes: any text, and back, unchanged.
+
+    Training starts from the 256 bytes and again and again joins the pair of
+    pieces that stands side by side most often, until there are ``num_tokens``
+    pieces. Frequent words become one piece, rare ones several, and there is no
+    unknown word in any language.
+
+    Pieces are written to be read: a blank as ``▁``, and bytes that are no whole
+    characters, or would be taken for something else, in hexadecimal, ``<E6 AC>``.
+
+    >>> tokenizer = SubwordTokenizer.train(["low lower lowest"] * 3, num_tokens=259)
+    >>> tokenizer.tokenize("lower low 低")
+    ('low', 'e', 'r', '▁low', '▁', '<E4>', '<BD>', '<8E>')
+    >>> tokenizer.detokenize(tokenizer.tokenize("lower low 低"))
+    'lower low 低'
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Keep a tokenizer that :meth:`train` or :meth:`from_json` has made."""
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], *, num_tokens: int, min_frequency: int = 2
+    ) -> "SubwordTokenizer":
+        """Learn the pieces from texts.
+
+        Args:
+            texts: Sentences, of one language or of several.
+            num_tokens: How many pieces at most, the 256 bytes among them.
+            min_frequency: Pairs that are rarer are not joined.
+
+        Raises:
+            ValueError: if ``num_tokens`` is below 256, or there is no text.
+            TypeError: if ``texts`` is one string rather than several.
+        """
+        if num_tokens < _NUM_BYTES:
+            raise ValueError(f"num_tokens: expected {_NUM_BYTES} or more, got {num_tokens}")
+        if isinstance(texts, str):
+            raise TypeError(f"texts: expected several strings, got the string {texts[:40]!r}")
+        lines = list(texts)
+        if not any(lines):
+            raise ValueError("texts: expected at least one that is not empty, got none")
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=num_tokens,
+            min_frequency=min_frequency,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        )
+        tokenizer.train_from_iterator(lines, trainer)
+        return cls(tokenizer)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """All pieces: the bytes first, then in the order in which they were joined."""
+        numbers = self._tokenizer.get_vocab()
+        return tuple(_readable(piece) for piece in sorted(numbers, key=numbers.__getitem__))
+
+    def tokenize(self, text: str) -> tuple[str, ...]:
+        """Split a text into pieces."""
+        return tuple(_readable(piece) for piece in self._tokenizer.encode(text).tokens)
+
+    def detokenize(self, tokens: Sequence[str]) -> str:
+        """Join pieces; what is no whole character (a model may say so) becomes U+FFFD."""
+        return b"".join(map(_bytes, tokens)).decode("utf-8", errors="replace")
+
+    def to_json(self) -> str:
+        """Return the pieces as text, for :meth:`from_json`."""
+        content = {"format": _FORMAT, "tokenizer": json.loads(self._tokenizer.to_str())}
+        return json.dumps(content, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> "SubwordTokenizer":
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: if the text is something else.
+        """
+        try:
+            content = json.loads(text)
+            found = content["format"]
+            tokenizer = Tokenizer.from_str(json.dumps(content["tokenizer"]))
+        except Exception as error:  # the library raises Exception itself
+            raise ValueError(f"text: expected subwords in JSON, got {text[:40]!r}") from error
+        if found != _FORMAT:
+            raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
+        return cls(tokenizer)
+
+
+def _readable(piece: str) -> str:
+    """Write a piece of the library's, a letter for each byte, as its reader would."""
+    raw = bytes(_BYTE_OF[letter] for letter in piece)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    # What is in angle brackets might be taken for a special token or for bytes.
+    if not text or _BLANK in text or (text.startswith("<") and text.endswith(">")):
+        return f"<{raw.hex(' ').upper()}>"
+    return text.replace(" ", _BLANK)
+
+
+def _bytes(token: str) -> bytes:
+    spelled_out = _SPELLED_OUT.fullmatch(token)
+    if spelled_out:
+        return bytes.fromhex(spelled_out[1])
+    return token.replace(_BLANK, " ").encode("utf-8")

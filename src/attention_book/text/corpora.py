@@ -1,0 +1,231 @@
+"""Real corpora by name: downloaded once, checked, or read from a folder of one's own."""
+
+import gzip
+import itertools
+import os
+import sys
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
+from tqdm import tqdm
+
+from attention_book.text.downloads import download
+from attention_book.text.pairs import CorpusError, Reading, SentencePair, pairs_from_lines
+from attention_book.text.tokens import Language
+
+#: The environment variable that names a folder to read the corpora from.
+DATA_FOLDER = "ATTENTION_BOOK_DATA"
+
+_D2L = "http://d2l-data.s3-accelerate.amazonaws.com"
+_MULTI30K = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
+_MULTI30K_SHA256 = {
+    "train": {
+        "de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+        "en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+        "fr": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    },
+    "val": {
+        "de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+        "en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+        "fr": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    },
+    "test_2016_flickr": {
+        "de": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+        "en": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+        "fr": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+    },
+}
+
+# Every file that is ever downloaded: its name below the folder, its address, its checksum.
+_FILES = {
+    "fra-eng.zip": (f"{_D2L}/fra-eng.zip", "sha1:94646ad1522d915e7b0f9296181140edcf86a4f5")
+} | {
+    f"multi30k/{stem}.{language}.gz": (f"{_MULTI30K}/{stem}.{language}.gz", f"sha256:{digest}")
+    for stem, digests in _MULTI30K_SHA256.items()
+    for language, digest in digests.items()
+}
+
+_TATOEBA_LINES = "tatoeba-eng-fra.tsv"  # a folder of one's own may have these instead of the zip
+_TATOEBA_MEMBER = "fra-eng/fra.txt"
+_MULTI30K_SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    languages: tuple[Language, Language]
+    splits: tuple[str, ...]
+
+
+_CORPORA = {
+    "tatoeba-eng-fra": _Corpus(("en", "fr"), ("train",)),
+    "multi30k-en-de": _Corpus(("en", "de"), tuple(_MULTI30K_SPLITS)),
+    "multi30k-en-fr": _Corpus(("en", "fr"), tuple(_MULTI30K_SPLITS)),
+}
+
+
+def load_corpus(
+    name: str,
+    *,
+    split: str = "train",
+    limit: int | None = None,
+    progress: bool | None = None,
+) -> tuple[SentencePair, ...]:
+    """Return a corpus, tokenised, in the order of its file.
+
+    ``tatoeba-eng-fra``: short everyday sentences, the shortest first, collected at
+    tatoeba.org (CC BY 2.0 FR), as *Dive into Deep Learning* serves them. One split,
+    "train"; :func:`split_pairs` makes others. ``multi30k-en-de`` and
+    ``multi30k-en-fr``: descriptions of pictures (Elliott et al. 2016; for research,
+    see its terms of use) in the splits "train", "val" and "test" (2016, Flickr).
+
+    The environment variable ``ATTENTION_BOOK_DATA`` names a folder to read
+    instead of downloading: ``tatoeba-eng-fra.tsv`` or ``fra-eng.zip``, and
+    ``multi30k/train.en.gz`` and so on. Otherwise the files are downloaded once, their
+    checksums compared, into a cache folder that is shown then. A download that broke
+    off is continued; a file that is there is complete.
+
+    Args:
+        name: Which corpus.
+        split: Which part of it.
+        limit: Only so many pairs, the first.
+        progress: A progress bar while downloading. None: in a terminal or a
+            notebook, but not while the book is built.
+
+    Raises:
+        ValueError: if there is no such corpus or split, or ``limit`` is below 1.
+        CorpusError: if a file is missing and cannot be downloaded (the message says
+            where to get it and where to put it), or is damaged.
+
+    >>> load_corpus("tatoeba-eng-fra", limit=2)[1].target  # doctest: +SKIP
+    ('salut', '!')
+    """
+    if name not in _CORPORA:
+        raise ValueError(f"name: expected one of {', '.join(_CORPORA)}, got {name!r}")
+    corpus = _CORPORA[name]
+    if split not in corpus.splits:
+        expected = ", ".join(corpus.splits)
+        raise ValueError(f"split: expected one of {expected} for {name}, got {split!r}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit: expected 1 or more, got {limit}")
+    if name == "tatoeba-eng-fra":
+        return _read_tatoeba(corpus.languages, limit, progress)
+    return _read_multi30k(corpus.languages, _MULTI30K_SPLITS[split], limit, progress)
+
+
+def _read_tatoeba(
+    languages: tuple[Language, Language], limit: int | None, progress: bool | None
+) -> tuple[SentencePair, ...]:
+    folder = _own_folder()
+    if folder is not None and (folder / _TATOEBA_LINES).exists():
+        path = folder / _TATOEBA_LINES
+        with _reading(path), path.open("rb") as lines:
+            return pairs_from_lines(lines, name=str(path), languages=languages, limit=limit).pairs
+    path = _find("fra-eng.zip", progress)
+    with _reading(path), zipfile.ZipFile(path) as archive, archive.open(_TATOEBA_MEMBER) as lines:
+        name = f"{path}/{_TATOEBA_MEMBER}"
+        reading = pairs_from_lines(
+            lines, name=name, languages=languages, limit=limit, on_problem="skip"
+        )
+    _warn_of_problems(name, reading)
+    return reading.pairs
+
+
+def _read_multi30k(
+    languages: tuple[Language, Language], stem: str, limit: int | None, progress: bool | None
+) -> tuple[SentencePair, ...]:
+    left, right = [_find(f"multi30k/{stem}.{language}.gz", progress) for language in languages]
+    name = f"{left} and {right.name}"
+    with _reading(left, right), gzip.open(left) as sources, gzip.open(right) as targets:
+        lines = _side_by_side(sources, targets, name)
+        return pairs_from_lines(lines, name=name, languages=languages, limit=limit).pairs
+
+
+def _side_by_side(sources: Iterable[bytes], targets: Iterable[bytes], name: str) -> Iterator[bytes]:
+    for number, sides in enumerate(itertools.zip_longest(sources, targets), start=1):
+        if None in sides:
+            raise CorpusError(f"{name}:{number}: expected as many lines in both files")
+        # A few sentences have a tab where they should have a blank.
+        yield b"\t".join(side.rstrip(b"\r\n").replace(b"\t", b" ") for side in sides)
+
+
+def _warn_of_problems(name: str, reading: Reading) -> None:
+    if reading.problems:
+        first = reading.problems[0]
+        warnings.warn(
+            f"{name}: {len(reading.problems)} lines left out; line {first.line}: {first.reason}",
+            stacklevel=4,
+        )
+
+
+@contextmanager
+def _reading(*paths: Path) -> Iterator[None]:
+    """Turn what a damaged file raises into one kind of error that names the file."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError) as error:
+        names = " or ".join(map(str, paths))
+        raise CorpusError(f"{names}: cannot be read: {error}") from error
+
+
+# --- finding a file --------------------------------------------------------------------------
+
+
+def _own_folder() -> Path | None:
+    folder = os.environ.get(DATA_FOLDER)
+    return Path(folder) if folder else None
+
+
+def _find(name: str, progress: bool | None) -> Path:
+    """Return where the file is: in one's own folder, or in the cache after a download."""
+    folder = _own_folder()
+    if folder is None:
+        return _download(name, progress)
+    if not (folder / name).exists():
+        raise CorpusError(
+            f"{name}: expected in the folder that {DATA_FOLDER} names, {folder}, where it is not; "
+            f"get it from {_FILES[name][0]}"
+        )
+    return folder / name
+
+
+def _download(name: str, progress: bool | None) -> Path:
+    url, checksum = _FILES[name]
+    path = Path(pooch.os_cache("attention_book")) / name
+
+    def fetch(url: str, output_file: str, _: object) -> None:
+        part = path.with_name(path.name + ".part")
+        with tqdm(unit="B", unit_scale=True, desc=name, disable=not _wants_bar(progress)) as bar:
+
+            def show(here: int, total: int | None) -> None:
+                bar.total = total
+                bar.update(here - bar.n)
+
+            download(url, part, report=show)
+        part.replace(output_file)
+
+    try:  # pooch compares the checksum, and only then gives the file its name
+        pooch.retrieve(url, checksum, fname=path.name, path=path.parent, downloader=fetch)
+    except OSError as error:
+        raise CorpusError(
+            f"{name}: cannot be downloaded from {url}: {error}. Without network, get the file by "
+            f"other means and put it at {path}, or at FOLDER/{name} and set {DATA_FOLDER}=FOLDER"
+        ) from error
+    except ValueError as error:
+        raise CorpusError(
+            f"{name}: expected the checksum {checksum}, got another from {url}; "
+            "nothing was kept, try again"
+        ) from error
+    return path
+
+
+def _wants_bar(progress: bool | None) -> bool:
+    if progress is not None:
+        return progress
+    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
+    return not building and (sys.stderr.isatty() or "ipykernel" in sys.modules)
