@@ -18,6 +18,7 @@ from attention_book.attention import (
     mask_from_lengths,
     window_mask,
 )
+from attention_book.text import ParallelData, SentencePair, Vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "book" / "figures"
@@ -36,6 +37,7 @@ CJK = re.compile(r"[\u3400-\u9fff]")
 #: Names of code and of mathematics, the same in both languages.
 NAMES = {"softmax", "tanh", "Linear", "True", "False"}
 NAMES |= {"attn_mask", "key_padding_mask", "SDPA", "MHA"}
+NAMES |= {"source", "source_mask", "target_input", "target_output"}
 
 everywhere = pytest.mark.parametrize("name", DRAWINGS)
 
@@ -183,7 +185,7 @@ def test_text_is_at_least_14_units():
         assert float(size) >= (12 if ".dg-sub" in selector else 14)
     for name in DRAWINGS:
         for text in having(drawing(name), "dg-sub"):
-            assert re.fullmatch(r"[\w₀-₉]{1,2}", words(text)), "small print is for indices only"
+            assert re.fullmatch(r"[\w₀-₉]{1,2}|t−1", words(text)), "small print is for indices only"
 
 
 # The languages
@@ -231,6 +233,8 @@ def assert_languages(zh: etree._Element, en: etree._Element) -> None:
         ("attention-output", 1),
         ("autoregressive-flow", 1),
         ("average-pooling-vs-attention", 3),
+        ("bahdanau-step", 1),
+        ("input-query-wirings", 2),
         ("location-attention", 1),
         ("query-key-value", 1),
         ("search-engine", 1),
@@ -326,6 +330,155 @@ def test_the_four_conventions_say_the_same():
     assert drawn[15:] == ["0" if bias == 0 else "-∞" for bias in additive]
     hatched = ["dg-halo" in classes(text) for text in elements(root) if words(text) in ("1", "−∞")]
     assert all(hatched), "what is ignored is hatched"
+
+
+def printed_texts(root: etree._Element) -> dict[tuple[float, float], str]:
+    """Return the texts that are the same in both languages, by their place."""
+    return {
+        (number(text, "x"), number(text, "y")): words(text).replace("−", "-")
+        for text in elements(root)
+        if tag(text) == "text" and "bl" not in classes(text)
+    }
+
+
+def row(root: etree._Element, y: float) -> list[str]:
+    """Return the words in one line of a drawing, from left to right."""
+    line = [(x, text) for (x, its), text in printed_texts(root).items() if its == y]
+    return [text for _, text in sorted(line)]
+
+
+def ends(path: etree._Element) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return where a straight line begins and ends."""
+    x0, y0, x1, y1 = map(float, re.findall(r"-?[\d.]+", path.get("d")))
+    return (x0, y0), (x1, y1)
+
+
+def test_a_band_is_as_wide_as_the_number_it_stands_for():
+    root = drawing("attentive-decoder")
+    widths = []
+    for band in having(root, "dg-band"):  # four corners; the ends are the first and the last two
+        x, y = (list(map(float, re.findall(rf"[ML]{pattern}", band.get("d"))))
+                for pattern in (r"([\d.]+),", r"[\d.]+,([\d.]+)"))  # fmt: skip
+        assert math.dist((x[0], y[0]), (x[3], y[3])) == pytest.approx(
+            math.dist((x[1], y[1]), (x[2], y[2])), abs=0.05
+        )
+        widths.append(math.dist((x[0], y[0]), (x[3], y[3])) / 28)
+    shares = [float(text) for text in printed_texts(root).values() if text.startswith("0.")]
+    assert shares == [0.6, 0.2, 0.2, 0.2, 0.7, 0.1, 0.3, 0.2, 0.5]
+    assert widths == pytest.approx(shares, abs=0.005)
+
+
+def test_the_distracted_and_the_attentive_decoder_share_one_layout():
+    distracted, attentive = (
+        {place: text for place, text in printed_texts(drawing(name)).items() if place[1] != 204}
+        for name in ("distracted-decoder", "attentive-decoder")
+    )
+    assert distracted.keys() == {place for place in attentive if not 190 < place[1] < 220}
+    for place, text in distracted.items():
+        assert re.sub(r"C\d", "C", attentive[place]) == text
+
+
+def test_the_beam_keeps_the_best_and_greedy_misses_it():
+    root = drawing("beam-tree")
+    texts = printed_texts(root)
+    total = {(180.0, 42.0): 0.0}  # by the middle of a box's lower edge
+    children: dict[tuple[float, float], list[tuple[float, float]]] = {}
+    labels = {place: text for place, text in texts.items() if text.startswith("-")}
+    edges = [
+        (edge, ends(edge)) for edge in elements(root)
+        if tag(edge) == "path" and classes(edge) & {"dg-flow", "dg-best", "dg-drop"}
+    ]  # fmt: skip
+    edges = [(edge, (start, end)) for edge, (start, end) in edges if start[1] < end[1]]
+    kept: dict[float, list[float]] = {}
+    everyone: dict[float, list[float]] = {}
+    assert len(edges) == 11
+    for edge, (start, (x, y)) in edges:
+        printed = float(labels.pop((x, y + 36)))
+        middle = ((start[0] + x) / 2, (start[1] + y) / 2)
+        beside = min(labels, key=lambda place: math.dist(place, (middle[0] + 6, middle[1] + 5)))
+        assert total[start] + float(labels.pop(beside)) == pytest.approx(printed)
+        total[x, y + 44] = printed
+        children.setdefault(start, []).append((x, y + 44))
+        everyone.setdefault(y, []).append(printed)
+        if "dg-drop" not in classes(edge):
+            kept.setdefault(y, []).append(printed)
+    assert not labels
+    for step, totals in everyone.items():
+        assert sorted(kept[step]) == sorted(totals)[-2:]
+    for parent, below in children.items():
+        assert sum(math.exp(total[child] - total[parent]) for child in below) <= 1
+    greedy, place = [], (180.0, 42.0)
+    while place in children:
+        place = max(children[place], key=total.__getitem__)
+        greedy.append(place)
+    dotted = [ends(path)[1] for path in having(root, "dg-greedy")][:3]
+    assert [end[1] for end in dotted] == [y - 44 - 3 for _, y in greedy]
+    assert all(abs(end[0] - x) < 16 for end, (x, _) in zip(dotted, greedy, strict=True))
+    assert total[place] == -2.6
+    assert max(everyone[312]) == -1.6
+    bold = [ends(path)[1] for path in having(root, "dg-best")][:3]
+    assert total[bold[-1][0], bold[-1][1] + 44] == -1.6
+
+
+def test_training_is_fed_the_truth_and_decoding_its_own_words():
+    root = drawing("teacher-forcing")
+    truth, predicted, true_input, output, own_input = (
+        row(root, y) for y in (62, 118, 220, 316, 418)
+    )
+    assert true_input == ["<bos>", *truth[:-1]]
+    assert own_input == ["<bos>", *output[:-1]]
+    assert predicted == output != truth
+    signs = [words(text) for text in having(root, "dg-upright")]
+    assert signs == ["=" if a == b else "≠" for a, b in zip(truth, predicted, strict=True)]
+
+
+def test_the_batch_is_the_one_that_the_package_makes():
+    root = drawing("padding-batch")
+    source, target = ([row(root, top + 16 + 38 * line) for line in range(3)] for top in (26, 418))
+    pairs = [
+        SentencePair(*(tuple(line[: line.index("<eos>")]) for line in pair))
+        for pair in zip(source, target, strict=True)
+    ]
+    vocabularies = [
+        Vocabulary.build(getattr(pair, side) for pair in pairs) for side in ("source", "target")
+    ]
+    (batch,) = ParallelData(pairs, *vocabularies).batches(3)
+    for ids, top, vocabulary in (
+        (batch.source, 26, vocabularies[0]),
+        (batch.target_input, 262, vocabularies[1]),
+        (batch.target_output, 418, vocabularies[1]),
+    ):
+        for line in range(3):
+            assert row(root, top + 16 + 38 * line) == list(vocabulary.decode(ids[line].tolist()))
+            assert row(root, top + 33 + 38 * line) == [str(i) for i in ids[line].tolist()]
+    drawn = [row(root, 184 + 22 * line) for line in range(3)]
+    assert drawn == [[str(real) for real in line] for line in batch.source_mask.tolist()]
+    assert f"{batch.num_tokens} " in words(having(root, "dg-note")[0])
+    assert f"{batch.num_tokens} " in words(having(root, "dg-note")[1])
+    hidden = 2 * ((~batch.source_mask).sum() + (~batch.target_mask).sum())
+    assert len(having(root, "dg-hatch")) == hidden
+
+
+def test_matrix_and_lines_show_the_same_alignment():
+    root = drawing("alignment-grid")
+    english, french = row(root, 320), row(root, 418)
+    assert row(root, 24) == english
+    margin = [text for text in having(root, "dg-token") if text.get("text-anchor") == "end"]
+    assert [words(text) for text in margin] == french
+    dots = {
+        (english[int((number(dot, "cx") - 70) // 40)], french[int((number(dot, "cy") - 34) // 32)])
+        for dot in having(root, "dg-link")
+    }
+    lines, crossing = set(), set()
+    for path in having(root, "dg-flow") + having(root, "dg-best"):
+        (above, _), (below, _) = ends(path)
+        link = (english[int(above - 30) // 50], french[int(below - 30) // 50])
+        lines.add(link)
+        if "dg-best" in classes(path):
+            crossing.add(link)
+    pairs = "the-la girl-fille reads-lit a-un red-rouge book-livre .-."
+    assert dots == lines == {tuple(pair.split("-")) for pair in pairs.split()}
+    assert crossing == {("red", "rouge"), ("book", "livre")}
 
 
 # What the reader sees
