@@ -3,6 +3,10 @@
 from attention_book.text.batches import Batch, ParallelData, encode_source
 from attention_book.text.bpe import SubwordTokenizer
 from attention_book.text.corpora import load_corpus
+from attention_book.text.grammar import generate
+from attention_book.text.grammar_corpus import GrammarCorpus, grammar_corpus
+from attention_book.text.grammar_telling import Sentence
+from attention_book.text.grammar_text import grammar_text, grammar_tokens
 from attention_book.text.pairs import (
     CorpusError,
     Problem,
@@ -22,15 +26,21 @@ __all__ = [
     "UNK",
     "Batch",
     "CorpusError",
+    "GrammarCorpus",
     "Language",
     "ParallelData",
     "Problem",
     "Reading",
+    "Sentence",
     "SentencePair",
     "SubwordTokenizer",
     "Vocabulary",
     "detokenize",
     "encode_source",
+    "generate",
+    "grammar_corpus",
+    "grammar_text",
+    "grammar_tokens",
     "leaks",
     "load_corpus",
     "read_pairs",
