@@ -9,7 +9,6 @@ a line for each way.
 
 from functools import cache
 from importlib.resources import files
-from itertools import product
 from typing import Literal, get_args
 
 from attention_book.text.pairs import CorpusError, SentencePair
@@ -92,11 +91,10 @@ def phrasebook(
 
 
 def _check_languages(source: str, target: str) -> None:
-    if (source, target) in product(_LANGUAGES, repeat=2) and source != target:
-        return
-    raise ValueError(
-        f"source, target: expected two different ones of {_LANGUAGES}, got {source!r}, {target!r}"
-    )
+    if source == target or not {source, target} <= set(_LANGUAGES):
+        raise ValueError(
+            f"source, target: expected two of {_LANGUAGES}, got {source!r} and {target!r}"
+        )
 
 
 @cache
