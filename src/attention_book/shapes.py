@@ -34,7 +34,12 @@ Predictions = Float[Tensor, "*batch query"]
 TokenIds = Int[Tensor, "batch token"]
 #: True = a real token, False = padding.
 TokenMask = Bool[Tensor, "batch token"]
-Logits = Float[Tensor, "batch token vocabulary"]
+SourceIds = Int[Tensor, "batch source"]
+SourceMask = Bool[Tensor, "batch source"]
+TargetIds = Int[Tensor, "batch target"]
+TargetMask = Bool[Tensor, "batch target"]
+#: One prediction after every target token.
+Logits = Float[Tensor, "batch target vocabulary"]
 #: One token of every sentence, and what is predicted after it.
 StepIds = Int[Tensor, " batch"]
 StepLogits = Float[Tensor, "batch vocabulary"]
@@ -52,8 +57,12 @@ __all__ = [
     "Queries",
     "QueryLengths",
     "Scores",
+    "SourceIds",
+    "SourceMask",
     "StepIds",
     "StepLogits",
+    "TargetIds",
+    "TargetMask",
     "TokenIds",
     "TokenMask",
     "Values",

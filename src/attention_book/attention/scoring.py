@@ -147,6 +147,9 @@ class AdditiveScore(nn.Module):
 
         The hidden layer has the axes (query, key, d_hidden).
         """
+        if queries.shape[-2] == 1:  # a decoder's single query: no fourth axis, less work
+            one: Tensor = self.w_v(torch.tanh(self.W_q(queries) + projected))
+            return one.mT
         hidden = torch.tanh(self.W_q(queries)[..., :, None, :] + projected[..., None, :, :])
         scores: Tensor = self.w_v(hidden)
         return scores.squeeze(-1)

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention import LocationAttention, ScaledDotScore
+from attention_book.models.gru_step import gru_step
 from attention_book.models.recurrent_decoder import (
     AttentiveDecoder,
     DecoderState,
@@ -14,7 +15,7 @@ from attention_book.models.recurrent_decoder import (
 )
 from attention_book.models.recurrent_encoder import SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.shapes import TokenIds, Weights
+from attention_book.shapes import TargetIds, Weights
 
 
 class InputDotDecoder(AttentiveDecoder):
@@ -40,7 +41,7 @@ class InputDotDecoder(AttentiveDecoder):
         super().__init__(config, ScaledDotScore(), d_input=config.d_embed, dropout=config.dropout)
         self.join = nn.Linear(config.d_embed + config.d_source, config.d_embed)
 
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Look with all words at once, then feed what was found."""
         embedded = self.embedding(tokens)
         context = self.look(embedded, state.memory)
@@ -72,20 +73,20 @@ class LocationDecoder(RecurrentDecoder):
             d_out=config.d_embed,
         )
 
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Feed the tokens step by step: each look needs the state before it."""
         values, mask = self._places(state.memory)
-        hidden, features, queries, previous = state.hidden, [], [], []
+        hidden, queries, previous, features = list(state.hidden), [], [], []
         for embedded in self.embedding(tokens).split(1, dim=1):
             top = hidden[-1][:, None, :]
-            joined = self.attention(embedded, top, values, mask)
-            feature, hidden = self.gru(joined, hidden)
-            features.append(feature)
+            joined = self.attention(embedded, top, values, mask)[:, 0]
+            hidden = gru_step(self.gru, joined, hidden)
             queries.append(embedded)
             previous.append(top)
+            features.append(hidden[-1])
         return Run(
-            torch.cat(features, dim=1),
-            hidden,
+            torch.stack(features, dim=1),
+            torch.stack(hidden),
             torch.cat(queries, dim=1),
             torch.cat(previous, dim=1),
         )

@@ -15,12 +15,13 @@ from attention_book.attention import (
     KeyProjectingScore,
     OverProjectedKeys,
 )
+from attention_book.models.gru_step import gru_step
 from attention_book.models.recurrent_encoder import SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.shapes import StepIds, TokenIds, Weights
+from attention_book.shapes import StepIds, TargetIds, Weights
 
 Hidden = Float[Tensor, "num_layers batch d_hidden"]
-Features = Float[Tensor, "batch token d_hidden"]
+Features = Float[Tensor, "batch target d_hidden"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Run:
 
     features: Features
     hidden: Hidden
-    queries: Float[Tensor, "batch token d_query"]
+    queries: Float[Tensor, "batch target d_query"]
     previous: Features | None = None
 
 
@@ -78,7 +79,7 @@ class RecurrentDecoder(nn.Module, ABC):
         self.readout = nn.Linear(config.d_hidden, config.target_vocabulary)
 
     @abstractmethod
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Feed the tokens one after the other, from ``state`` on."""
 
     def project_keys(
@@ -104,7 +105,7 @@ class FixedContextDecoder(RecurrentDecoder):
         """Create a GRU whose input is the context and the previous word."""
         super().__init__(config, d_input=config.d_hidden + config.d_embed)
 
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Feed all tokens at once: no step needs anything but the state before it."""
         embedded = self.embedding(tokens)
         context = state.memory.final[-1][:, None, :].expand(-1, tokens.shape[1], -1)
@@ -131,8 +132,8 @@ class AttentiveDecoder(RecurrentDecoder):
         return score.project_keys(values)
 
     def look(
-        self, queries: Float[Tensor, "batch token d_query"], memory: SourceMemory
-    ) -> Float[Tensor, "batch token d_source"]:
+        self, queries: Float[Tensor, "batch target d_query"], memory: SourceMemory
+    ) -> Float[Tensor, "batch target d_source"]:
         """Return one context for each query."""
         context: Tensor = self.attention(queries, memory.keys, memory.values, memory.mask)
         return context
@@ -161,16 +162,16 @@ class LookThenStepDecoder(AttentiveDecoder):
         d_input = config.d_source + config.d_embed
         super().__init__(config, score, d_input=d_input, dropout=config.dropout)
 
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Feed the tokens step by step."""
-        hidden, features, queries = state.hidden, [], []
-        for embedded in self.embedding(tokens).split(1, dim=1):
+        hidden, queries, features = list(state.hidden), [], []
+        for embedded in self.embedding(tokens).unbind(dim=1):
             query = hidden[-1][:, None, :]
-            context = self.look(query, state.memory)
-            feature, hidden = self.gru(torch.cat((context, embedded), dim=-1), hidden)
-            features.append(feature)
+            context = self.look(query, state.memory)[:, 0]
+            hidden = gru_step(self.gru, torch.cat((context, embedded), dim=-1), hidden)
             queries.append(query)
-        return Run(torch.cat(features, dim=1), hidden, torch.cat(queries, dim=1))
+            features.append(hidden[-1])
+        return Run(torch.stack(features, dim=1), torch.stack(hidden), torch.cat(queries, dim=1))
 
 
 class StepThenLookDecoder(AttentiveDecoder):
@@ -204,7 +205,7 @@ class StepThenLookDecoder(AttentiveDecoder):
         super().__init__(config, score, d_input=config.d_embed, dropout=config.dropout)
         self.join = nn.Linear(config.d_source + config.d_hidden, config.d_hidden)
 
-    def run(self, tokens: TokenIds, state: DecoderState) -> Run:
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
         """Feed all tokens at once, then look with all states at once."""
         states, hidden = self.gru(self.embedding(tokens), state.hidden)
         context = self.look(states, state.memory)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.shapes import StepIds, TokenIds, TokenMask
+from attention_book.shapes import SourceIds, SourceMask, StepIds
 
 
 @dataclass(frozen=True)
@@ -58,46 +57,72 @@ class RecurrentEncoder(nn.Module):
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:
-        """Create the embedding, the GRU and, for two directions, the bridge to the decoder."""
+        """Create the embedding and, layer by layer, one GRU for each direction."""
         super().__init__()
         self.embedding = nn.Embedding(config.source_vocabulary, config.d_embed)
-        self.gru = nn.GRU(
-            config.d_embed,
-            config.d_hidden,
-            config.num_layers,
-            batch_first=True,
-            dropout=config.dropout if config.num_layers > 1 else 0.0,
-            bidirectional=config.bidirectional,
-        )
+        sizes = [config.d_embed] + [config.d_source] * (config.num_layers - 1)
+        self.forwards = _layers(sizes, config.d_hidden)
+        self.backwards = _layers(sizes, config.d_hidden) if config.bidirectional else None
+        # Joins the two directions' last states to one that the decoder can start from.
         self.bridge = nn.Linear(config.d_source, config.d_hidden) if config.bidirectional else None
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
-        self, source: TokenIds, source_mask: TokenMask
+        self, source: SourceIds, source_mask: SourceMask
     ) -> tuple[
-        Float[Tensor, "batch token d_source"],
+        Float[Tensor, "batch source d_source"],
         Float[Tensor, "num_layers batch d_hidden"],
     ]:
-        """Return the top layer's states, 0 at padding, and all layers' states at the end.
+        """Return the top layer's states (whatever at padding), and all layers' states at the end.
 
         Raises:
             ValueError: if the mask has another shape than ``source``, if a source is empty,
                 or if a padding token stands before a real one.
         """
         lengths = _lengths(source, source_mask)
-        packed = pack_padded_sequence(
-            self.embedding(source), lengths, batch_first=True, enforce_sorted=False
-        )
-        states, final = self.gru(packed)
-        values, _ = pad_packed_sequence(states, batch_first=True, total_length=source.shape[1])
-        if self.bridge is not None:
-            # (layer 1 forwards, layer 1 backwards, layer 2 forwards, ...): join the directions.
-            forwards, backwards = final[0::2], final[1::2]
-            final = torch.tanh(self.bridge(torch.cat((forwards, backwards), dim=-1)))
-        return values, final
+        reverse = _reversal(lengths, source.shape[1]) if self.backwards is not None else None
+        states, finals = self.embedding(source), []
+        for layer, gru in enumerate(self.forwards):
+            states = states if layer == 0 else self.dropout(states)
+            below = states
+            states, final = _read(gru, below, lengths)
+            if self.backwards is not None and self.bridge is not None and reverse is not None:
+                backwards, backwards_final = _read(
+                    self.backwards[layer], _take(below, reverse), lengths
+                )
+                states = torch.cat((states, _take(backwards, reverse)), dim=-1)
+                final = torch.tanh(self.bridge(torch.cat((final, backwards_final), dim=-1)))
+            finals.append(final)
+        return states, torch.stack(finals)
 
 
-def _lengths(source: TokenIds, mask: TokenMask) -> Tensor:
-    """Count the real tokens of each source; packing wants the counts on the CPU."""
+def _layers(sizes: list[int], d_hidden: int) -> nn.ModuleList:
+    return nn.ModuleList(nn.GRU(size, d_hidden, batch_first=True) for size in sizes)
+
+
+def _read(gru: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a layer's states, and the one after each sentence's last real token.
+
+    Padding stands on the right, so the GRU meets it after all it should know.
+    """
+    states, _ = gru(inputs)
+    return states, states[torch.arange(len(states)), lengths - 1]
+
+
+def _reversal(lengths: Tensor, num_tokens: int) -> Tensor:
+    """Return where each token comes from when the real ones are read from right to left."""
+    places = torch.arange(num_tokens, device=lengths.device)
+    mirrored = lengths[:, None] - 1 - places
+    return torch.where(mirrored >= 0, mirrored, places)
+
+
+def _take(states: Tensor, order: Tensor) -> Tensor:
+    """Put each sentence's states in an order of its own."""
+    return states.gather(1, order[:, :, None].expand_as(states))
+
+
+def _lengths(source: SourceIds, mask: SourceMask) -> Tensor:
+    """Count the real tokens of each source."""
     if source.shape != mask.shape:
         raise ValueError(
             f"source_mask: expected the shape {tuple(source.shape)} of source, "
@@ -109,4 +134,4 @@ def _lengths(source: TokenIds, mask: TokenMask) -> Tensor:
         raise ValueError(f"source: expected at least one real token, got none in row {empty}")
     if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
         raise ValueError("source_mask: expected the padding after the real tokens")
-    return lengths.cpu()
+    return lengths

@@ -14,7 +14,15 @@ from attention_book.models.recurrent_decoder import (
 )
 from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.shapes import Logits, StepIds, StepLogits, TokenIds, TokenMask, Weights
+from attention_book.shapes import (
+    Logits,
+    SourceIds,
+    SourceMask,
+    StepIds,
+    StepLogits,
+    TargetIds,
+    Weights,
+)
 
 DECODERS: dict[str, Callable[[Seq2SeqConfig], RecurrentDecoder]] = {
     "none": FixedContextDecoder,
@@ -56,13 +64,13 @@ class Seq2Seq(nn.Module):
         self.encoder = RecurrentEncoder(config)
         self.decoder = DECODERS[config.attention](config)
 
-    def encode(self, source: TokenIds, source_mask: TokenMask) -> SourceMemory:
+    def encode(self, source: SourceIds, source_mask: SourceMask) -> SourceMemory:
         """Read the sources, and project their states to keys, once."""
         values, final = self.encoder(source, source_mask)
         keys = self.decoder.project_keys(values)
         return SourceMemory(values, keys, source_mask[:, None, :], final)
 
-    def decode(self, target_input: TokenIds, memory: SourceMemory) -> Logits:
+    def decode(self, target_input: TargetIds, memory: SourceMemory) -> Logits:
         """Predict every next word of targets that begin with ``<bos>``."""
         run = self.decoder.run(target_input, self.start(memory))
         logits: Logits = self.decoder.readout(run.features)
@@ -78,11 +86,15 @@ class Seq2Seq(nn.Module):
         logits: StepLogits = self.decoder.readout(run.features[:, 0])
         return logits, DecoderState(state.memory, run.hidden)
 
-    def forward(self, source: TokenIds, source_mask: TokenMask, target_input: TokenIds) -> Logits:
+    def forward(
+        self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
+    ) -> Logits:
         """Encode, then decode."""
         return self.decode(target_input, self.encode(source, source_mask))
 
-    def weights(self, source: TokenIds, source_mask: TokenMask, target_input: TokenIds) -> Weights:
+    def weights(
+        self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
+    ) -> Weights:
         """Return how much each target word looked at each source word, (batch, target, source).
 
         Row t holds the weights used to predict the word *after* ``target_input[t]``.

@@ -2,7 +2,7 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
-from attention_book.shapes import Logits, StepIds, StepLogits, TokenIds, TokenMask
+from attention_book.shapes import Logits, SourceIds, SourceMask, StepIds, StepLogits, TargetIds
 
 Selected = TypeVar("Selected")
 
@@ -37,11 +37,11 @@ class Translator(Protocol[Memory, State]):
     at once.
     """
 
-    def encode(self, source: TokenIds, source_mask: TokenMask) -> Memory:
+    def encode(self, source: SourceIds, source_mask: SourceMask) -> Memory:
         """Read the sources; everything that decoding needs of them is computed here, once."""
         ...
 
-    def decode(self, target_input: TokenIds, memory: Memory) -> Logits:
+    def decode(self, target_input: TargetIds, memory: Memory) -> Logits:
         """Predict every next word of a known target ("teacher forcing")."""
         ...
 
