@@ -1,0 +1,19 @@
+"""Decoding: from a model's predictions to sentences."""
+
+from attention_book.decoding.beam import BeamStep, beam_search, beam_trace
+from attention_book.decoding.greedy import greedy_search
+from attention_book.decoding.hypothesis import Hypothesis, length_factor
+from attention_book.decoding.translate import Attentive, Translation, attention_of, translate
+
+__all__ = [
+    "Attentive",
+    "BeamStep",
+    "Hypothesis",
+    "Translation",
+    "attention_of",
+    "beam_search",
+    "beam_trace",
+    "greedy_search",
+    "length_factor",
+    "translate",
+]

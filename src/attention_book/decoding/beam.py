@@ -1,0 +1,187 @@
+"""Beam search: the best word need not begin the best sentence, so keep several beginnings.
+
+A *beam* is a beginning that is kept. The beams of all sentences are stepped together:
+row ``sentence * width + beam`` of the model's state belongs to that beam, and the
+state's ``select`` follows as beams are dropped and branch.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attention_book.decoding.beams import Beams, continued, settled
+from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.decoding.prediction import evaluating, limits, next_log_probs
+from attention_book.models.translator import Memory, State, Translator
+from attention_book.shapes import StepIds, TokenIds, TokenMask
+
+
+def _predict(
+    model: Translator[Memory, State], beams: Beams, state: State
+) -> tuple[Float[Tensor, "batch beam vocabulary"], State]:
+    """Return what may follow each beam, and the state after its last token."""
+    logits, state = model.step(beams.last.flatten(), state)
+    return next_log_probs(logits).unflatten(0, beams.parents.shape), state
+
+
+def beam_search(
+    model: Translator[Memory, State],
+    source: TokenIds,
+    source_mask: TokenMask,
+    *,
+    width: int,
+    num_best: int = 1,
+    length_penalty: float = 0.0,
+    max_tokens: int | StepIds,
+) -> list[list[Hypothesis]]:
+    """Write sentences for each source, keeping the best ``width`` beginnings at every step.
+
+    .. math::
+
+        \\operatorname{score}(Y) = \\frac{\\log p(Y \\mid x)}{\\operatorname{lp}(Y)}, \\qquad
+        \\operatorname{lp}(Y) = \\left(\\frac{5 + |Y|}{6}\\right)^{\\alpha}
+
+    Finished sentences stay among the beams, compared by their scores. With one beam it is
+    :func:`greedy_search`; with enough beams, a search of everything. What is cut off
+    at ``max_tokens`` competes too; ``finished`` tells. ``<pad>`` and ``<bos>`` are
+    never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
+    (2016), equation 14.
+
+    Args:
+        model: A translator; in evaluation mode meanwhile, and as before afterwards.
+        source: The sources as numbers, (batch, source).
+        source_mask: True = a real token, (batch, source).
+        width: How many beginnings are kept for each sentence.
+        num_best: How many sentences to return for each source, at most ``width``;
+            fewer come back only where there are no more.
+        length_penalty: The exponent :math:`\\alpha`, 0 or more. With 0 the most
+            probable sentence wins, often a short one.
+        max_tokens: The most tokens that a sentence may get, ``<eos>`` included; one
+            number, or one for each sentence.
+
+    Returns:
+        For each source its sentences, all different, the best score first.
+
+    Raises:
+        ValueError: if a number is too small, ``num_best`` above ``width``, the shapes
+            don't fit, or the model predicts nothing finite.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12))
+    >>> source = torch.tensor([[4, 5, 3, 0], [4, 6, 7, 3]])
+    >>> found = beam_search(model, source, source > 0, width=5, num_best=2, max_tokens=4)
+    >>> [len(hypotheses) for hypotheses in found]
+    [2, 2]
+    >>> found[0][0].score >= found[0][1].score
+    True
+    """
+    _check(width=width, num_best=num_best, length_penalty=length_penalty)
+    limit = limits(max_tokens, source, source_mask)
+    found: list[list[Hypothesis]] = [[] for _ in source]
+    if not found:
+        return found
+    with evaluating(model):
+        rows = torch.arange(len(source), device=source.device)  # still being written
+        beams = Beams.start(len(source), source.device)
+        state = model.start(model.encode(source, source_mask))
+        while len(rows):
+            log_probs, state = _predict(model, beams, state)
+            following = continued(beams, log_probs, count=width, length_penalty=length_penalty)
+            done = settled(following, limit[rows], num_best=num_best, length_penalty=length_penalty)
+            for sentence in done.nonzero().flatten().tolist():
+                hypotheses = following.hypotheses(sentence, length_penalty)
+                found[int(rows[sentence])] = hypotheses[:num_best]
+            going = (~done).nonzero().squeeze(1)
+            rows, following = rows[going], following.select(going)
+            state = state.select((going[:, None] * beams.width + following.parents).flatten())
+            beams = following
+    return found
+
+
+@dataclass(frozen=True)
+class BeamStep:
+    """One step of a beam search.
+
+    Attributes:
+        kept: The beginnings that were kept, the best first.
+        dropped: The best of those that were not.
+
+    >>> go = Hypothesis(ids=(4,), log_prob=-0.1, finished=False, score=-0.1)
+    >>> BeamStep(kept=(go,), dropped=()).kept[0].ids
+    (4,)
+    """
+
+    kept: tuple[Hypothesis, ...]
+    dropped: tuple[Hypothesis, ...]
+
+
+def beam_trace(
+    model: Translator[Memory, State],
+    source: TokenIds,
+    source_mask: TokenMask,
+    *,
+    width: int,
+    num_dropped: int = 0,
+    length_penalty: float = 0.0,
+    max_tokens: int,
+) -> list[BeamStep]:
+    """Return every step of the beam search for one sentence: a tree, to be drawn.
+
+    The parent of a beginning is the one without its last word. A finished sentence
+    is kept from step to step as it is. The first that the last step kept is what
+    :func:`beam_search` returns.
+
+    Args:
+        model: A translator.
+        source: One source as numbers, (1, source).
+        source_mask: True = a real token, (1, source).
+        width: How many beginnings are kept.
+        num_dropped: How many of those that were not kept to list at each step.
+        length_penalty: As in :func:`beam_search`.
+        max_tokens: As in :func:`beam_search`.
+
+    Raises:
+        ValueError: as in :func:`beam_search`, or if there is not one source, or
+            ``num_dropped`` is negative.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12))
+    >>> source = torch.tensor([[4, 5, 3]])
+    >>> first, *_ = beam_trace(model, source, source > 0, width=3, num_dropped=2, max_tokens=4)
+    >>> len(first.kept), len(first.dropped)
+    (3, 2)
+    """
+    _check(width=width, num_best=1, length_penalty=length_penalty)
+    limit = limits(max_tokens, source, source_mask)
+    if len(source) != 1:
+        raise ValueError(f"source: expected one sentence, got {len(source)}")
+    if num_dropped < 0:
+        raise ValueError(f"num_dropped: expected 0 or more, got {num_dropped}")
+    steps = []
+    with evaluating(model):
+        beams = Beams.start(1, source.device)
+        state = model.start(model.encode(source, source_mask))
+        while True:
+            log_probs, state = _predict(model, beams, state)
+            ranked = continued(
+                beams, log_probs, count=width + num_dropped, length_penalty=length_penalty
+            )
+            beams = ranked.first(width)
+            hypotheses = ranked.hypotheses(0, length_penalty)
+            steps.append(BeamStep(tuple(hypotheses[:width]), tuple(hypotheses[width:])))
+            if settled(beams, limit, num_best=1, length_penalty=length_penalty).all():
+                return steps
+            state = state.select(beams.parents[0])
+
+
+def _check(*, width: int, num_best: int, length_penalty: float) -> None:
+    for name, number in (("width", width), ("num_best", num_best)):
+        if number < 1:
+            raise ValueError(f"{name}: expected 1 or more, got {number}")
+    if num_best > width:
+        raise ValueError(f"num_best: expected at most width={width}, got {num_best}")
+    if not 0 <= length_penalty < math.inf:
+        raise ValueError(f"length_penalty: expected 0 or more, got {length_penalty}")

@@ -1,0 +1,121 @@
+"""The beginnings that a beam search keeps, and how they grow by one token."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.shapes import StepIds
+from attention_book.text import BOS, EOS, PAD
+
+
+@dataclass(frozen=True)
+class Beams:
+    """The beginnings kept for each sentence, the best first.
+
+    A finished beam goes on with ``<pad>``, which costs nothing, so all are equally long.
+
+    Attributes:
+        ids: What was written, (batch, beam, token).
+        log_probs: Their log-probabilities, (batch, beam); minus infinity: no beginning.
+        scores: The log-probabilities divided by the length factor, (batch, beam).
+        num_tokens: How many tokens were predicted, (batch, beam).
+        parents: Which beam of the step before each one continues, (batch, beam).
+    """
+
+    ids: Int[Tensor, "batch beam token"]
+    log_probs: Float[Tensor, "batch beam"]
+    scores: Float[Tensor, "batch beam"]
+    num_tokens: Int[Tensor, "batch beam"]
+    parents: Int[Tensor, "batch beam"]
+
+    @classmethod
+    def start(cls, batch: int, device: torch.device) -> "Beams":
+        """Return one empty beginning for each sentence."""
+        numbers = torch.zeros(batch, 1, dtype=torch.long, device=device)
+        zeros = torch.zeros(batch, 1, device=device)
+        return cls(numbers[..., None][..., :0], zeros, zeros, numbers, numbers)
+
+    @property
+    def width(self) -> int:
+        """How many beams each sentence has."""
+        return self.ids.shape[1]
+
+    @property
+    def last(self) -> Int[Tensor, "batch beam"]:
+        """The token that each beam ends with."""
+        return self.ids[..., -1] if self.ids.shape[2] else torch.full_like(self.parents, BOS)
+
+    @property
+    def open(self) -> Bool[Tensor, "batch beam"]:
+        """True = may go on, False = finished."""
+        return (self.last != EOS) & (self.last != PAD) & self.log_probs.isfinite()
+
+    def select(self, rows: StepIds) -> "Beams":
+        """Return the sentences with these numbers."""
+        return Beams(**{name: value[rows] for name, value in vars(self).items()})
+
+    def first(self, width: int) -> "Beams":
+        """Return the best ``width`` beams of each sentence."""
+        return Beams(**{name: value[:, :width] for name, value in vars(self).items()})
+
+    def hypotheses(self, sentence: int, length_penalty: float) -> list[Hypothesis]:
+        """Return one sentence's beams, the best first."""
+        ids, log_probs = self.ids[sentence].tolist(), self.log_probs[sentence].tolist()
+        lengths = self.num_tokens[sentence].tolist()
+        return [
+            Hypothesis.from_predictions(row[:n], log_prob, length_penalty=length_penalty)
+            for row, log_prob, n in zip(ids, log_probs, lengths, strict=True)
+            if log_prob > -torch.inf
+        ]
+
+
+def continued(
+    beams: Beams,
+    log_probs: Float[Tensor, "batch beam vocabulary"],
+    *,
+    count: int,
+    length_penalty: float,
+) -> Beams:
+    """Return the best ``count`` of all continuations of each sentence's beams."""
+    going = beams.open
+    log_probs = log_probs.masked_fill(~going[..., None], -torch.inf)
+    log_probs[..., PAD] = log_probs[..., PAD].masked_fill(~going, 0.0)
+    totals = beams.log_probs[..., None] + log_probs
+    num_tokens = beams.num_tokens + going
+    scores = totals / _factor(num_tokens, length_penalty)[..., None]
+    vocabulary = scores.shape[-1]
+    best, places = scores.flatten(1).topk(min(count, beams.width * vocabulary))
+    parents, tokens = places // vocabulary, places % vocabulary
+    written = beams.ids.take_along_dim(parents[..., None], dim=1)
+    return Beams(
+        ids=torch.cat((written, tokens[..., None]), dim=-1),
+        log_probs=totals.flatten(1).gather(1, places),
+        scores=best,
+        num_tokens=num_tokens.gather(1, parents),
+        parents=parents,
+    )
+
+
+def _factor(num_tokens: Tensor, length_penalty: float) -> Tensor:
+    """Return :func:`length_factor` of many lengths."""
+    return ((5 + num_tokens) / 6) ** length_penalty
+
+
+def settled(
+    beams: Beams, limit: StepIds, *, num_best: int, length_penalty: float
+) -> Bool[Tensor, " batch"]:
+    """Tell the sentences whose best ``num_best`` beams can't change any more.
+
+    An open beam's log-probability can only fall, so its score will at most be the
+    one that it had if it reached the limit at no further cost.
+    """
+    going = beams.open
+    hopes = beams.log_probs / _factor(limit, length_penalty)[:, None]
+    hope = hopes.masked_fill(~going, -torch.inf).amax(dim=1)
+    ended = beams.scores.masked_fill(going, -torch.inf)
+    found = ended.topk(min(num_best, beams.width)).values[:, -1]
+    enough = (found > hope) & (beams.width >= num_best)
+    return enough | ~going.any(dim=1) | (beams.ids.shape[2] >= limit)

@@ -1,0 +1,67 @@
+"""Greedy search: always the most probable next word."""
+
+import torch
+
+from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.decoding.prediction import evaluating, limits, next_log_probs
+from attention_book.models.translator import Memory, State, Translator
+from attention_book.shapes import StepIds, TokenIds, TokenMask
+from attention_book.text import BOS, EOS, PAD
+
+
+def greedy_search(
+    model: Translator[Memory, State],
+    source: TokenIds,
+    source_mask: TokenMask,
+    *,
+    max_tokens: int | StepIds,
+) -> list[Hypothesis]:
+    """Write one sentence for each source, always with the most probable next word.
+
+    .. math:: y_t = \\operatorname{argmax}_w p(w \\mid y_{<t}, x)
+
+    The best word now need not begin the best sentence: see :func:`beam_search`.
+    ``<pad>`` and ``<bos>`` are never written; ``<unk>`` may be. The model is in
+    evaluation mode meanwhile and without gradients, and as before afterwards.
+
+    Args:
+        model: A translator.
+        source: The sources as numbers, (batch, source).
+        source_mask: True = a real token, (batch, source).
+        max_tokens: The most tokens that a sentence may get, ``<eos>`` included; one
+            number, or one for each sentence.
+
+    Raises:
+        ValueError: if ``max_tokens`` is below 1, the shapes don't fit, or the model
+            predicts nothing finite.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12))
+    >>> source = torch.tensor([[4, 5, 3, 0], [4, 6, 7, 3]])
+    >>> first, second = greedy_search(model, source, source > 0, max_tokens=5)
+    >>> first.num_tokens <= 5, first.log_prob < 0
+    (True, True)
+    """
+    limit = limits(max_tokens, source, source_mask)
+    if len(source) == 0:
+        return []
+    with evaluating(model):
+        state = model.start(model.encode(source, source_mask))
+        written = source.new_full((len(source), int(limit.max())), PAD)
+        rows = torch.arange(len(source), device=source.device)  # still being written
+        token, total = torch.full_like(rows, BOS), torch.zeros(len(source), device=source.device)
+        for step in range(written.shape[1]):
+            logits, state = model.step(token, state)
+            best, token = next_log_probs(logits).max(dim=-1)
+            written[rows, step] = token
+            total = total.to(best.dtype)
+            total[rows] += best
+            going = ((token != EOS) & (step + 1 < limit[rows])).nonzero().squeeze(1)
+            if len(going) < len(rows):  # the finished leave the batch
+                rows, token, state = rows[going], token[going], state.select(going)
+            if len(rows) == 0:
+                break
+    return [
+        Hypothesis.from_predictions(ids[:n], log_prob)
+        for ids, n, log_prob in zip(written.tolist(), limit.tolist(), total.tolist(), strict=True)
+    ]

@@ -1,0 +1,68 @@
+"""What every search asks of a model: to be still, and to say what may come next."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from attention_book.shapes import StepIds, StepLogits, TokenIds, TokenMask
+from attention_book.text import BOS, PAD
+
+
+@contextmanager
+def evaluating(model: object) -> Iterator[None]:
+    """Switch dropout and gradients off, and back to what each module had before."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [module.training for module in modules]
+    try:
+        with torch.no_grad():
+            for module in modules:
+                module.training = False
+            yield
+    finally:
+        for module, mode in zip(modules, modes, strict=True):
+            module.training = mode
+
+
+def next_log_probs(logits: StepLogits) -> StepLogits:
+    """Return each word's log-probability, and minus infinity for ``<pad>`` and ``<bos>``.
+
+    The two are excluded *after* the softmax: what is left keeps the probability that
+    the model gave it, so a sentence's log-probability is the same here and in training.
+    ``<unk>`` is a word like any other.
+
+    Raises:
+        ValueError: if nothing has a finite log-probability.
+    """
+    precise = torch.promote_types(logits.dtype, torch.float32)
+    log_probs = torch.log_softmax(logits.to(precise), dim=-1)
+    log_probs[:, [PAD, BOS]] = -torch.inf
+    if not log_probs.amax(dim=-1).isfinite().all():
+        raise ValueError(
+            "model: expected a finite logit for some word, got none; has the training diverged?"
+        )
+    return log_probs
+
+
+def limits(max_tokens: int | StepIds, source: TokenIds, source_mask: TokenMask) -> Tensor:
+    """Return how many tokens each sentence may get, (batch,).
+
+    Raises:
+        ValueError: if a limit is below 1, if there is not one for each sentence, or if
+            sources and mask differ in shape.
+    """
+    if source.shape != source_mask.shape:
+        raise ValueError(
+            "source_mask: expected the shape of source, "
+            f"{tuple(source.shape)}, got {tuple(source_mask.shape)}"
+        )
+    limit = torch.as_tensor(max_tokens, device=source.device)
+    if limit.ndim and limit.shape != source.shape[:1]:
+        raise ValueError(
+            f"max_tokens: expected one number, or one for each of {len(source)} sentences, "
+            f"got the shape {tuple(limit.shape)}"
+        )
+    if (limit < 1).any():
+        raise ValueError(f"max_tokens: expected 1 or more, got {limit.min().item()}")
+    return limit.expand(len(source))

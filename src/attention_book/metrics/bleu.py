@@ -1,0 +1,249 @@
+"""BLEU and chrF of tokenised sentences, computed by sacrebleu."""
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+#: How sacrebleu treats an n-gram length that has no match at all.
+Smoothing = Literal["exp", "floor", "add-k", "none"]
+
+#: One reference as tokens, or several.
+Reference = Sequence[str] | Sequence[Sequence[str]]
+
+
+def corpus_bleu(
+    hypotheses: Sequence[Sequence[str]],
+    references: Sequence[Reference],
+    *,
+    max_order: int = 4,
+    smoothing: Smoothing = "exp",
+) -> float:
+    """Return a corpus's BLEU, 0 to 100, as sacrebleu computes it from these tokens.
+
+    .. math:: 100 \\cdot \\text{BP} \\cdot \\Big(\\prod_{n=1}^{4} p_n\\Big)^{1/4}
+
+    The tokens are compared as they are (sacrebleu's ``tokenize="none"``), so the number
+    compares models of this book with one another, not with papers that
+    tokenise otherwise. Papineni et al. (2002); Post (2018).
+
+    Args:
+        hypotheses: The translations as tokens; one may be empty.
+        references: For each translation one reference as tokens, or several.
+        max_order: The longest n-grams.
+        smoothing: What to do about an n-gram length without a match; "exp" is sacrebleu's
+            default.
+
+    Raises:
+        ValueError: if there is no sentence, not a reference for each, an empty
+            reference, or a token with a blank inside.
+        TypeError: if a sentence is a string rather than its tokens.
+
+    >>> hypotheses = [("je", "suis", "chez", "moi", ".")]
+    >>> round(corpus_bleu(hypotheses, [("je", "suis", "chez", "moi", ".")]), 1)
+    100.0
+    >>> round(corpus_bleu(hypotheses, [("je", "suis", "à", "la", "maison", ".")]), 1)
+    19.4
+    """
+    metric = _bleu(max_order, smoothing)
+    score: float = metric.corpus_score(*_texts(hypotheses, references)).score
+    return score
+
+
+def sentence_bleu(
+    hypothesis: Sequence[str],
+    reference: Reference,
+    *,
+    max_order: int = 4,
+    smoothing: Smoothing = "exp",
+) -> float:
+    """Return one sentence's BLEU, 0 to 100, by sacrebleu.
+
+    BLEU was made for corpora: a sentence without a matching 4-gram has none, unless
+    it is smoothed. The mean of sentences' BLEU is not a corpus's.
+
+    Args:
+        hypothesis: The translation as tokens.
+        reference: One reference as tokens, or several.
+        max_order: As in :func:`corpus_bleu`.
+        smoothing: As in :func:`corpus_bleu`.
+
+    Raises:
+        ValueError: as in :func:`corpus_bleu`.
+        TypeError: as in :func:`corpus_bleu`.
+
+    >>> hypothesis, reference = "il est paresseux .".split(), "il est calme .".split()
+    >>> round(sentence_bleu(hypothesis, reference, max_order=2, smoothing="none"), 1)
+    50.0
+    """
+    return corpus_bleu([hypothesis], [reference], max_order=max_order, smoothing=smoothing)
+
+
+def corpus_chrf(hypotheses: Sequence[Sequence[str]], references: Sequence[Reference]) -> float:
+    """Return a corpus's chrF, 0 to 100, by sacrebleu: an F-score of character n-grams.
+
+    It sees that "maisons" is nearly "maison"; blanks between tokens don't count.
+    Popović (2015).
+
+    Args:
+        hypotheses: The translations as tokens.
+        references: For each translation one reference as tokens, or several.
+
+    Raises:
+        ValueError: as in :func:`corpus_bleu`.
+        TypeError: as in :func:`corpus_bleu`.
+
+    >>> round(corpus_chrf([("les", "maisons")], [("la", "maison")]), 1)
+    57.4
+    """
+    score: float = CHRF().corpus_score(*_texts(hypotheses, references)).score
+    return score
+
+
+def bleu_signature(*, num_references: int = 1) -> str:
+    """Return sacrebleu's signature of :func:`corpus_bleu`, to be reported beside the number.
+
+    >>> bleu_signature().rpartition("|")[0]
+    'nrefs:1|case:mixed|eff:no|tok:none|smooth:exp'
+    """
+    if num_references < 1:
+        raise ValueError(f"num_references: expected 1 or more, got {num_references}")
+    metric = _bleu(4, "exp")
+    metric.corpus_score(["."], [["."]] * num_references)  # it counts the references itself
+    return str(metric.get_signature())
+
+
+@dataclass(frozen=True)
+class LengthBin:
+    """The BLEU of the sentences of some lengths.
+
+    Attributes:
+        low: The shortest length.
+        high: The longest length (it belongs to the bin).
+        count: How many sentences there are.
+        bleu: Their corpus BLEU, 0 to 100; NaN without any.
+
+    >>> LengthBin(low=4, high=6, count=10, bleu=99.0).middle
+    5.0
+    """
+
+    low: int
+    high: int
+    count: int
+    bleu: float
+
+    @property
+    def middle(self) -> float:
+        """The middle of the bin, for plotting."""
+        return (self.low + self.high) / 2
+
+
+def bleu_by_length(
+    hypotheses: Sequence[Sequence[str]],
+    references: Sequence[Reference],
+    lengths: Sequence[int],
+    *,
+    bins: Sequence[int],
+) -> list[LengthBin]:
+    """Return the corpus BLEU of the sentences of each length.
+
+    Where no translation of a bin has as many as four tokens, BLEU is that of the n-grams
+    there are (sacrebleu's effective order): short sentences can be perfect too.
+
+    Args:
+        hypotheses: The translations as tokens.
+        references: For each translation one reference as tokens, or several.
+        lengths: What to sort each sentence by, such as the length of its source.
+        bins: Where the bins begin, and where the last one ends: (4, 7, 10) makes the bins
+            4 to 6 and 7 to 9.
+
+    Raises:
+        ValueError: as in :func:`corpus_bleu`, or if there is not one length for each
+            sentence, ``bins`` doesn't rise, or a length lies in no bin.
+        TypeError: as in :func:`corpus_bleu`.
+
+    >>> sentences = [("va", "!"), ("il", "est", "calme", "."), ("je", "suis", "là", ".")]
+    >>> curve = bleu_by_length(sentences, sentences, [2, 4, 4], bins=(2, 4, 6))
+    >>> [(bin.low, bin.high, bin.count, round(bin.bleu)) for bin in curve]
+    [(2, 3, 1, 100), (4, 5, 2, 100)]
+    """
+    _texts(hypotheses, references)  # checks both
+    _check_bins(len(hypotheses), lengths, bins)
+    metric = _bleu(4, "exp", effective_order=True)
+    found = []
+    for low, end in itertools.pairwise(bins):
+        chosen = [i for i, length in enumerate(lengths) if low <= length < end]
+        bleu = math.nan
+        if chosen:
+            texts = _texts([hypotheses[i] for i in chosen], [references[i] for i in chosen])
+            bleu = metric.corpus_score(*texts).score
+        found.append(LengthBin(low, end - 1, len(chosen), bleu))
+    return found
+
+
+def _bleu(max_order: int, smoothing: Smoothing, *, effective_order: bool = False) -> BLEU:
+    """Set sacrebleu up; ``force`` says that we know that our text is tokenised."""
+    if max_order < 1:
+        raise ValueError(f"max_order: expected 1 or more, got {max_order}")
+    return BLEU(
+        tokenize="none",
+        force=True,
+        max_ngram_order=max_order,
+        smooth_method=smoothing,
+        effective_order=effective_order,
+    )
+
+
+def _texts(
+    hypotheses: Sequence[Sequence[str]], references: Sequence[Reference]
+) -> tuple[list[str], list[list[str]]]:
+    """Return what sacrebleu reads: texts, and the first, second, ... reference of each."""
+    if len(hypotheses) != len(references):
+        raise ValueError(
+            f"references: expected one for each of {len(hypotheses)} hypotheses, "
+            f"got {len(references)}"
+        )
+    if not hypotheses:
+        raise ValueError("hypotheses: expected at least one, got none")
+    texts = [_text(tokens, f"hypothesis {i}") for i, tokens in enumerate(hypotheses)]
+    choices = [_choices(reference, f"reference {i}") for i, reference in enumerate(references)]
+    # "" would be a reference of no words; None, which sacrebleu's types forget, is none.
+    columns: list[Any] = [list(column) for column in itertools.zip_longest(*choices)]
+    return texts, columns
+
+
+def _choices(reference: Reference, name: str) -> list[str]:
+    """Return the texts of one sentence's references."""
+    several = not isinstance(reference, str) and reference and not isinstance(reference[0], str)
+    texts = [_text(tokens, name) for tokens in (reference if several else [reference])]
+    if not all(texts):
+        raise ValueError(f"{name}: expected at least one token, got none")
+    return texts
+
+
+def _text(tokens: Iterable[object], name: str) -> str:
+    if isinstance(tokens, str):
+        raise TypeError(f"{name}: expected a sequence of tokens, got the string {tokens!r}")
+    words = [str(token) for token in tokens]
+    for word in words:
+        if len(word.split()) != 1 or word.strip() != word:
+            raise ValueError(f"{name}: expected tokens without blanks, got {word!r}")
+    return " ".join(words)
+
+
+def _check_bins(num_sentences: int, lengths: Sequence[int], bins: Sequence[int]) -> None:
+    if len(lengths) != num_sentences:
+        raise ValueError(
+            f"lengths: expected one for each of {num_sentences} sentences, got {len(lengths)}"
+        )
+    if len(bins) < 2 or any(low >= end for low, end in itertools.pairwise(bins)):
+        raise ValueError(f"bins: expected two or more rising numbers, got {tuple(bins)}")
+    outside = [length for length in lengths if not bins[0] <= length < bins[-1]]
+    if outside:
+        raise ValueError(
+            f"lengths: expected numbers from {bins[0]} to {bins[-1] - 1}, got {outside[0]}"
+        )
