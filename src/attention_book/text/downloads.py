@@ -52,6 +52,7 @@ def download(
         try:
             return _continue(url, part, report, timeout)
         except HTTPError as error:
+            error.close()
             if error.code == _NOT_SATISFIABLE:  # longer than the file: of something else
                 part.unlink()
             elif error.code < 500:

@@ -28,6 +28,7 @@ _BLANK_BESIDE_CHINESE = re.compile(rf"{_CHINESE.pattern}\s|\s{_CHINESE.pattern}"
 _NUMBER_MARK = r"(?<=\d)[.,:](?=\d)"
 _WORDS = re.compile(rf"{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK})\S)+")
 _CHARACTERS = re.compile(rf"[{_HAN}]|{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK}|[{_HAN}])\S)+")
+_LETTER = re.compile(r"\w")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")  # soft hyphen, zero-width space, byte order mark
 
 # In French these marks keep their distance, by a space at which no line may break.
@@ -100,7 +101,13 @@ def detokenize(tokens: Sequence[str], language: Language) -> str:
         if not clings:
             text += _space(previous, token, closes=closes, language=language)
         text, previous, clings = text + token, token, opens and token != "«"
-    return text if language == "zh" else text[:1].upper() + text[1:]
+    return text if language == "zh" else _LETTER.sub(_capital, text, count=1)
+
+
+def _capital(letter: re.Match[str]) -> str:
+    """Return the capital, unless none leads back to the letter (ß)."""
+    capital = letter[0].upper()
+    return capital if capital.lower() == letter[0] else letter[0]
 
 
 def _opening(language: Language) -> frozenset[str]:

@@ -1,0 +1,121 @@
+"""Splitting by the declared rule: nothing but blanks is lost, and readable text splits alike."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.text import detokenize, tokenize
+
+EUROPEAN = st.sampled_from(["en", "fr", "de"])
+LANGUAGES = st.sampled_from(["en", "fr", "de", "zh"])
+TEXTS = st.text(
+    st.one_of(
+        st.sampled_from("abÉç'’-19.,!?;:…«»\"“„() \u00a0\u202f\u2009\t欢迎。！？，々🎉"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=40,
+)
+
+
+def d2l(text):
+    """The splitting of the D2L chapter, as its text describes it: marks get a blank before."""
+    spaced = "".join(f" {c}" if c in ",.!?" else c for c in text.lower())
+    return tuple(spaced.replace("\u202f", " ").replace("\u00a0", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "tokens"),
+    [
+        ("Go.", "en", ["go", "."]),
+        ("I lost.", "en", ["i", "lost", "."]),
+        ("He's calm.", "en", ["he's", "calm", "."]),
+        ("Wait, what?!", "en", ["wait", ",", "what", "?", "!"]),
+        ('He said: "Go on..."', "en", ["he", "said", ":", '"', "go", "on", ".", ".", ".", '"']),
+        (
+            "It cost 1,250.50 (at 10:30).",
+            "en",
+            ["it", "cost", "1,250.50", "(", "at", "10:30", ")", "."],
+        ),
+        ("In 1999.", "en", ["in", "1999", "."]),
+        ("J’ai\u00a0froid\u202f!", "fr", ["j'ai", "froid", "!"]),
+        ("Recule\u2009!", "fr", ["recule", "!"]),
+        ("«\u00a0Où est-il\u202f?\u00a0»", "fr", ["«", "où", "est-il", "?", "»"]),
+        ("C'e\u0301tait l'e\u0301te\u0301.", "fr", ["c'était", "l'été", "."]),
+        ("„Große Männer“; weiß…", "de", ["„", "große", "männer", "“", ";", "weiß", "…"]),
+        ("欢迎来北京。", "zh", list("欢迎来北京。")),
+        ("欢迎 来 北京 。", "zh", ["欢迎", "来", "北京", "。"]),
+        ("欢迎 来 北京。", "zh", ["欢迎", "来", "北京", "。"]),
+        ("你好，Tom 1号！", "zh", ["你", "好", "，", "tom", "1", "号", "！"]),
+        ("我叫Tom Smith。", "zh", ["我", "叫", "tom", "smith", "。"]),
+        ("汤姆 追逐 杰瑞", "zh", ["汤姆", "追逐", "杰瑞"]),
+        ("3.5元、人人，时时々", "zh", ["3.5", *"元、人人，时时々"]),
+        ("  \u202f ", "fr", []),
+        ("", "zh", []),
+        ("a\u200bb\u00adc\ufeff", "en", ["abc"]),
+    ],
+)
+def test_the_declared_rule(text, language, tokens):
+    assert tokenize(text, language) == tuple(tokens)
+
+
+WORDS = st.text(st.sampled_from("abcéÀ'-7"), min_size=1, max_size=5)
+ENDS = st.sampled_from([" ", "\u00a0", ". ", ", ", " ! ", "\u202f? ", "... ", "?! "])
+
+
+@given(st.lists(st.builds(str.__add__, WORDS, ENDS), max_size=8).map("".join), EUROPEAN)
+def test_plain_sentences_are_split_as_d2l_splits_them(text, language):
+    assert tokenize(text, language) == d2l(text)
+
+
+@given(TEXTS, LANGUAGES)
+def test_nothing_but_blanks_and_case_is_lost(text, language):
+    plain = unicodedata.normalize("NFC", text.lower()).replace("’", "'")
+    kept = [c for c in plain if not c.isspace() and c not in "\u00ad\u200b\ufeff"]
+    joined = "".join(tokenize(text, language)).replace("’", "'")
+    assert unicodedata.normalize("NFC", joined) == unicodedata.normalize("NFC", "".join(kept))
+
+
+@given(TEXTS, LANGUAGES)
+def test_no_token_is_empty_or_holds_a_blank(text, language):
+    for token in tokenize(text, language):
+        assert token
+        assert not any(c.isspace() for c in token)
+
+
+@given(TEXTS, EUROPEAN)
+def test_tokens_written_as_text_split_into_the_same_tokens(text, language):
+    tokens = tokenize(text, language)
+    assert tokenize(detokenize(tokens, language), language) == tokens
+    assert tokenize(" ".join(tokens), language) == tokens
+
+
+@given(st.lists(st.sampled_from([*"欢迎来北京。！？，、", "tom", "jerry", "3.5"])))
+def test_chinese_characters_written_as_text_split_into_the_same_tokens(tokens):
+    assert tokenize(detokenize(tokens, "zh"), "zh") == tuple(tokens)
+
+
+@given(st.lists(st.sampled_from(["欢迎", "来", "北京", "tom", "。", "t恤"]), min_size=2))
+def test_chinese_words_are_where_the_blanks_say(tokens):
+    text = " ".join([*tokens, "。"])
+    assert tokenize(text, "zh") == (*tokens, "。")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "language", "text"),
+    [
+        (["he's", "calm", "."], "en", "He's calm."),
+        (["(", "no", ")", "she", "said", ",", '"', "go", '"', "!"], "en", '(No) she said, "go"!'),
+        (["où", "est", "-", "il", "?"], "fr", "Où est - il\u202f?"),
+        (["oui", ":", "«", "va", "!", "»"], "fr", "Oui\u00a0: «\u00a0va\u202f!\u00a0»"),
+        (["fin", ",", "enfin", "."], "fr", "Fin, enfin."),
+        (["er", ":", "„", "geh", "“", "!"], "de", "Er: „geh“!"),
+        (["“", "go", "”", "."], "en", "“Go”."),
+        (["欢迎", "来", "北京", "。"], "zh", "欢迎来北京。"),
+        (["tom", "smith", "追逐", "jerry", "！"], "zh", "tom smith追逐jerry！"),
+        ([], "en", ""),
+    ],
+)
+def test_text_reads_as_its_language_is_written(tokens, language, text):
+    assert detokenize(tokens, language) == text
