@@ -28,8 +28,8 @@ def generate(num: int, *, seed: int = 42) -> tuple[Sentence, ...]:
 
     >>> for sentence in generate(2, seed=1):
     ...     print(" ".join(sentence.english))
-    my cat sleeps and the white hamster eats bread .
-    this bag is beautiful , so i want it .
+    my hamster eats bread today and the man reads this book with marie .
+    paul is happy , so he sings some good songs in the garden .
     """
     if num < 0:
         raise ValueError(f"num: expected 0 or more, got {num}")

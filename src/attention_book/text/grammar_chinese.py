@@ -32,8 +32,8 @@ def _clause(clause: Clause, at: str) -> list[Word]:
     if clause.exists:
         return _place(clause, at, within="") + say(at, "有") + subject
     words = time + subject if clause.time_first else subject + time
-    words += say(f"{at}/often", clause.adverb.chinese) if clause.adverb else []
     words += say(f"{at}/not", "不") if clause.negative else []
+    words += say(f"{at}/often", clause.adverb.chinese) if clause.adverb else []
     words += say(f"{at}/modal", _MODALS[clause.modal]) if clause.modal else []
     words += _action(clause, at) if clause.verb else _state(clause, at)
     return words + (say(f"{at}/ask", "吗") if clause.question else [])

@@ -24,19 +24,25 @@ from attention_book.text.grammar_phrases import (
     draw_place,
     draw_quality,
     draw_subject,
+    phrase_of,
 )
 
 FRESH = PRONOUNS[:4]  # those that need nobody named before: i, he, she, they
 _AGENTS = frozenset({"person", "animal"})
 LIVING = [noun for noun in NOUNS.values() if not noun.tags.isdisjoint(_AGENTS)]
+# "Ce sac est nouveau" is not how French says that a bag is new.
+_PREDICATES = [quality for quality in ADJECTIVES if quality.english != "new"]
 PASSING = frozenset({"tired", "happy", "hungry", "thirsty"})
+_PRAISE = frozenset({"good", "beautiful", "interesting", "clever"})  # nobody dislikes those
+_AGE = frozenset({"old"})  # nobody writes old letters
 _TIMES = {
     kind: [t for t in TIMES if t.kind == kind] for kind in ("today", "will", "habit", "adverb")
 }
 _HOLDERS = [place for place in PLACES.values() if place.holds]
 _WHEREABOUTS = {
     "person": frozenset(PLACES) - {"tree", "table"},
-    "animal": frozenset({"garden", "park", "street", "tree"}),
+    "animal": frozenset({"garden", "park", "tree"}),
+    "pet": frozenset({"garden", "kitchen"}),
 }
 
 
@@ -77,7 +83,7 @@ def draw_action(
     if "with" in verb.moods and draw.happens(0.15):
         companion = draw_subject(draw, COMPANIONS, adjective=0.2)
         clause = replace(clause, companion=companion)
-    if draw.happens(0.4 if verb.objects else 0.6):
+    if "there" in verb.moods or draw.happens(0.4 if verb.objects else 0.6):
         clause = replace(clause, where=draw_place(draw, verb.places))
     return clause
 
@@ -122,7 +128,13 @@ def _with_object(draw: Draw, clause: Clause, verb: Verb, *, first: bool) -> Clau
         return replace(clause, object=Mention(draw.dice.choice(forms)))
     habit = clause.adverb or (clause.time and clause.time.kind == "habit")
     definite = clause.negative or bool(habit)
-    return replace(clause, object=draw_object(draw, verb, definite=definite))
+    what = draw_object(draw, verb, definite=definite)
+    if habit and what and "food" in what.noun.tags:  # this cake, every morning?
+        return clause
+    odd = _PRAISE if clause.negative else _AGE if verb.english == "write" else frozenset[str]()
+    if what and what.adjective and what.adjective.english in odd:
+        what = replace(what, adjective=None)
+    return replace(clause, object=what)
 
 
 def draw_state(
@@ -138,16 +150,18 @@ def draw_state(
     >>> draw_state(Draw(Random(1)), ADJECTIVES[-4]).quality.english
     'tired'
     """
-    quality = quality or draw.dice.choice(ADJECTIVES)
+    quality = quality or draw.dice.choice(_PREDICATES)
     passing = quality.english in PASSING
     if subject is None and passing and draw.happens(0.3):
         subject = Mention(draw.dice.choice(FRESH))
     if subject is None:
         harmless = passing or quality.french_place == "only"  # not "the red book is blue"
-        nouns = [n for n in DESCRIBED[quality] if n.tags.isdisjoint({"place", "mass", "top"})]
-        noun = draw.dice.choice(nouns)
-        living = not noun.tags.isdisjoint(_AGENTS)
-        subject = draw_subject(draw, [noun], adjective=0.25 if harmless else 0.0, the=living)
+        avoided = {"place", "person"} if quality.english in ("good", "old") else {"place"}
+        noun = draw.noun([n for n in DESCRIBED[quality] if n.tags.isdisjoint(avoided)])
+        if noun is None:
+            return None
+        the = "person" in noun.tags or (passing and "animal" in noun.tags)
+        subject = phrase_of(draw, noun, adjective=0.25 if harmless else 0.0, the=the)
     if subject is None:
         return None
     clause = Clause(subject=subject, quality=quality)
@@ -186,7 +200,7 @@ def draw_whereabouts(draw: Draw) -> Clause | None:
     else:
         subject = draw_subject(draw, LIVING)
         assert subject is not None
-        kind = "person" if "person" in subject.noun.tags else "animal"
+        kind = next(kind for kind in ("person", "pet", "animal") if kind in subject.noun.tags)
     where = draw_place(draw, _WHEREABOUTS[kind])
     clause = Clause(subject=subject, where=where, negative=draw.happens(0.2))
     if draw.happens(0.3):

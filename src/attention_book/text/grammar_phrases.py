@@ -80,13 +80,20 @@ def draw_subject(
     'girl'
     """
     noun = draw.noun(nouns)
-    if noun is None:
-        return None
+    return None if noun is None else phrase_of(draw, noun, adjective=adjective, the=the)
+
+
+def phrase_of(draw: Draw, noun: Noun, *, adjective: float, the: bool) -> Phrase:
+    """Draw a definite phrase about this noun; see :func:`draw_subject`.
+
+    >>> phrase_of(Draw(Random(1)), NOUNS["paul"], adjective=0.5, the=True).determiner
+    ''
+    """
     quality = draw_quality(draw, noun, adjective)
     if "name" in noun.tags:
         return Phrase(noun, "")
     if "family" in noun.tags:
-        return Phrase(noun, draw.owner, adjective=quality)
+        return Phrase(noun, draw.owner, adjective=_beside(draw.owner, quality))
     choices = [("this", 1, False), ("this", 1, True), ("this", 2, False)]
     if the:
         choices += [("the", 1, False)] * 4 + [("the", 1, True)] * ("person" in noun.tags)
@@ -94,7 +101,8 @@ def draw_subject(
         choices += [(draw.owner, 1, False)] * 2
     determiner, number, many = draw.dice.choice(choices)
     plural_exists = noun.plural is not None
-    return Phrase(noun, determiner, number if plural_exists else 1, many and plural_exists, quality)
+    number, many = (number, many) if plural_exists else (1, False)
+    return Phrase(noun, determiner, number, many, _beside(determiner, quality))
 
 
 def draw_object(draw: Draw, verb: Verb, *, definite: bool) -> Phrase | None:
@@ -122,7 +130,12 @@ def draw_object(draw: Draw, verb: Verb, *, definite: bool) -> Phrase | None:
         if "costly" not in noun.tags and "person" not in noun.tags:
             choices += [("", 2, False), ("", 3, False), ("some", 1, True)]
     determiner, number, many = draw.dice.choice(choices)
-    return Phrase(noun, determiner, number, many, quality)
+    return Phrase(noun, determiner, number, many, _beside(determiner, quality))
+
+
+def _beside(determiner: str, quality: Adjective | None) -> Adjective | None:
+    """Drop what would put two 的 in a row, as in 我 的 红色 的 包."""
+    return None if quality and quality.particle and determiner in ("my", "our") else quality
 
 
 def draw_quality(draw: Draw, noun: Noun, probability: float) -> Adjective | None:
@@ -143,6 +156,8 @@ def draw_place(draw: Draw, names: frozenset[str]) -> Where | None:
     >>> draw_place(Draw(Random(1)), frozenset({"garden"})).place.english_preposition
     'in'
     """
+    if NOUNS["house"] in draw.used:  # French would say "maison" twice
+        names = names - {"home"}
     free = sorted(name for name in names if NOUNS[name] not in draw.used)
     if not free:
         return None

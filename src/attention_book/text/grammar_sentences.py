@@ -27,7 +27,7 @@ _DESPITE = {
 }
 # What things are like, and what that makes people do, or leave.
 _DRAWN = (
-    ("buy", "beautiful"), ("want", "beautiful"), ("want", "new"), ("like", "beautiful"),
+    ("buy", "beautiful"), ("want", "beautiful"), ("like", "beautiful"),
     ("like", "interesting"), ("read", "interesting"), ("look", "beautiful"), ("like", "good"),
 )  # fmt: skip
 _PUT_OFF = (
@@ -135,7 +135,8 @@ def draw_contrast(draw: Draw) -> Meaning | None:
     """Draw "the girl does not drink tea, but she drinks milk".
 
     >>> from random import Random
-    >>> draw_contrast(Draw(Random(1))).clauses[0].negative
+    >>> drawn = map(draw_contrast, map(Draw, map(Random, range(100))))
+    >>> next(filter(None, drawn)).clauses[0].negative
     True
     """
     verb = draw.dice.choice(_verbs(draw.dice.choice(("eat", "drink", "like", "buy"))))
@@ -192,17 +193,20 @@ def draw_pair(draw: Draw) -> Meaning | None:
     first = draw_action(draw)
     if first is None:
         return None
-    future = first.modal == "will"
-    if not future and first.adverb is None and draw.happens(0.25):
-        second = draw_state(draw, timed=False)
-    else:
-        second = draw_action(draw, future=future, first=False)
-    if second is None or (isinstance(second.subject, Mention) and not second.subject.speaker):
+    # "But" needs something to compare: the same deed.
+    verb = first.verb if draw.happens(0.45) else None
+    second = draw_action(draw, verb, future=first.modal == "will", first=False)
+    if second is None:
         return None
     if isinstance(first.subject, Mention) and isinstance(second.subject, Mention):
         return None
-    joint = "but" if first.negative != second.negative else draw.dice.choice(("and", "and", "but"))
-    return Meaning((first, second), (joint,))
+    if first.verb is not second.verb:
+        pair = replace(first, negative=False), replace(second, negative=False)
+        return Meaning(pair, ("and",))
+    if not first.object and first.negative == second.negative:  # both sleep: say it in one
+        return None
+    contrast = first.negative != second.negative or (first.object and draw.happens(0.3))
+    return Meaning((first, second), ("but" if contrast else "and",))
 
 
 def draw_three(draw: Draw) -> Meaning | None:
@@ -219,7 +223,9 @@ def draw_three(draw: Draw) -> Meaning | None:
     third = draw_action(draw, future=future, first=False)
     if third is None or isinstance(third.subject, Mention):
         return None
-    return Meaning((*pair.clauses, third), (*pair.joints, "and"))
+    third = replace(third, negative=False)
+    joint = "but" if pair.joints == ("and",) else "and"
+    return Meaning((*pair.clauses, third), (*pair.joints, joint))
 
 
 _KINDS: tuple[Callable[[Draw], Meaning | None], ...] = (
