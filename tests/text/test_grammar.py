@@ -17,7 +17,7 @@ from attention_book.text.grammar_meaning import Meaning, Phrase
 from attention_book.text.grammar_phrases import Draw
 from attention_book.text.grammar_telling import telling
 
-SENTENCES = generate(4000, seed=5)
+SENTENCES = generate(2500, seed=5)
 LANGUAGES = ("en", "fr", "zh")
 VOWELS = set("aeiouyhàâéèêîôû") | {"œ"}
 # Known by heart, not read from the tables.

@@ -101,13 +101,12 @@ def _mood(draw: Draw, clause: Clause, verb: Verb, future: bool | None) -> Clause
     if future is not None:
         modal = "will" if future and "will" in verb.moods else ""
         return replace(clause, modal=modal, negative=negative)
-    kinds = sorted(verb.moods & {"today", "will", "habit", "want"}) + ["plain"] * 2
+    kinds = sorted(verb.moods & {"today", "will", "habit", "want", "must"}) + ["plain"] * 2
     kind = draw.dice.choice(kinds)
     if kind == "plain":
         return replace(clause, negative=negative)
-    if kind == "want":
-        modal = draw.dice.choice(("want", "want", "must"))
-        return replace(clause, modal=modal, negative=negative and modal == "want")
+    if kind in ("want", "must"):
+        return replace(clause, modal=kind, negative=negative and kind == "want")
     if kind == "habit" and draw.happens(0.5):
         adverb = draw.dice.choice(_TIMES["adverb"][:1] if negative else _TIMES["adverb"])
         return replace(clause, adverb=adverb, negative=negative)

@@ -66,7 +66,7 @@ class Draw:
 
 
 def draw_subject(
-    draw: Draw, nouns: list[Noun], *, adjective: float = 0.25, the: bool = True
+    draw: Draw, nouns: list[Noun], *, adjective: float = 0.3, the: bool = True
 ) -> Phrase | None:
     """Draw a definite phrase: "the girl", "these two cats", "my friend".
 
@@ -121,13 +121,13 @@ def draw_object(draw: Draw, verb: Verb, *, definite: bool) -> Phrase | None:
         return Phrase(noun, "the")
     if "name" in noun.tags or "family" in noun.tags:
         return Phrase(noun, "" if "name" in noun.tags else draw.owner)
-    quality = draw_quality(draw, noun, 0.4)
+    quality = draw_quality(draw, noun, 0.5)
     choices = [("this", 1, False)] * 2 + [("this", 1, True), ("this", 2, False)]
     if "my" in verb.takes and "mine" in noun.tags:
         choices += [(draw.owner, 1, False)] * 2
-    if not definite and "a" in verb.takes:
+    if not definite and "a" in verb.takes and "person" not in noun.tags:
         choices += [("a", 1, False)] * 6
-        if "costly" not in noun.tags and "person" not in noun.tags:
+        if "costly" not in noun.tags:
             choices += [("", 2, False), ("", 3, False), ("some", 1, True)]
     determiner, number, many = draw.dice.choice(choices)
     return Phrase(noun, determiner, number, many, _beside(determiner, quality))

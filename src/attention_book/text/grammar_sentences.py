@@ -46,6 +46,8 @@ def _plain(clause: Clause | None) -> Clause | None:
     if clause is None:
         return None
     modal = "" if clause.modal == "must" else clause.modal
+    time = clause.time if clause.time and clause.time.kind != "habit" else None
+    clause = replace(clause, time=time, time_first=clause.time_first and time is not None)
     return replace(clause, negative=False, modal=modal, adverb=None, companion=None)
 
 
@@ -164,7 +166,7 @@ def draw_single(draw: Draw) -> Meaning | None:
     draws: tuple[Callable[[Draw], Clause | None], ...] = (
         draw_action, draw_state, draw_existence, draw_whereabouts,
     )  # fmt: skip
-    clause = draw.dice.choices(draws, weights=(70, 15, 8, 7))[0](draw)
+    clause = draw.dice.choices(draws, weights=(65, 20, 8, 7))[0](draw)
     if clause is None:
         return None
     return Meaning((_ask(clause) if draw.happens(0.2) else clause,))
@@ -217,15 +219,14 @@ def draw_three(draw: Draw) -> Meaning | None:
     3
     """
     pair = draw.dice.choice((draw_need, draw_opinion, draw_despite, draw_pair))(draw)
-    if pair is None or pair.clauses[0].time:
+    if pair is None or pair.clauses[0].time or pair.joints == ("and",):
         return None
     future = any(clause.modal == "will" for clause in pair.clauses)
     third = draw_action(draw, future=future, first=False)
     if third is None or isinstance(third.subject, Mention):
         return None
     third = replace(third, negative=False)
-    joint = "but" if pair.joints == ("and",) else "and"
-    return Meaning((*pair.clauses, third), (*pair.joints, joint))
+    return Meaning((*pair.clauses, third), (*pair.joints, "and"))
 
 
 _KINDS: tuple[Callable[[Draw], Meaning | None], ...] = (
