@@ -44,7 +44,8 @@ def split_pairs(
         parts[part_of[pair.source]].append(pair)
     if not all(parts):
         raise ValueError(
-            f"pairs: expected enough sources for {len(parts)} parts, got {len(part_of)}"
+            f"pairs: expected enough sources for {len(parts)} parts, got {len(part_of)}: "
+            "a part is empty"
         )
     return tuple(map(tuple, parts))
 

@@ -1,0 +1,200 @@
+"""A batch is its sentences and nothing else; an epoch is the corpus, each pair once."""
+
+import itertools
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.text import (
+    BOS,
+    EOS,
+    PAD,
+    UNK,
+    ParallelData,
+    SentencePair,
+    Vocabulary,
+    encode_source,
+)
+
+# A pair is recognised by its first source token, its number; the lengths vary freely.
+LENGTHS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=80)
+VOCABULARY = Vocabulary.build([tuple(map(str, range(1000)))])
+
+
+def corpus(lengths):
+    return [
+        SentencePair((str(n), *["1"] * (s - 1)), (str(n), *["2"] * (t - 1)))
+        for n, (s, t) in enumerate(lengths)
+    ]
+
+
+def data_of(lengths, **options):
+    return ParallelData(corpus(lengths), VOCABULARY, VOCABULARY, **options)
+
+
+def many_lengths(n):
+    """A translation is about as long as its source."""
+    generator = torch.Generator().manual_seed(7)
+    sources = torch.randint(1, 30, (n,), generator=generator)
+    targets = sources + torch.randint(0, 4, (n,), generator=generator)
+    return list(zip(sources.tolist(), targets.tolist(), strict=True))
+
+
+def rows(batch):
+    """The sentence pairs of a batch, read back through the masks."""
+    for i in range(len(batch)):
+        source = batch.source[i][batch.source_mask[i]].tolist()
+        inputs = batch.target_input[i][batch.target_mask[i]].tolist()
+        outputs = batch.target_output[i][batch.target_mask[i]].tolist()
+        yield source, inputs, outputs
+
+
+def padding_share(batches):
+    masks = [mask for batch in batches for mask in (batch.source_mask, batch.target_mask)]
+    return 1 - sum(int(mask.sum()) for mask in masks) / sum(mask.numel() for mask in masks)
+
+
+@given(LENGTHS, st.integers(1, 11), st.none() | st.integers(0, 99), st.booleans())
+def test_an_epoch_is_every_pair_exactly_once(lengths, batch_size, seed, bucket):
+    data = data_of(lengths)
+    batches = list(data.batches(batch_size, seed=seed, bucket=bucket))
+    found = sorted(tuple(map(tuple, row)) for batch in batches for row in rows(batch))
+    expected = []
+    for pair in data.pairs:
+        source, target = VOCABULARY.encode(pair.source), VOCABULARY.encode(pair.target)
+        expected.append(((*source, EOS), (BOS, *target), (*target, EOS)))
+    assert found == sorted(expected)
+    assert sorted(map(len, batches))[1:] == [batch_size] * (len(batches) - 1)
+    assert sum(batch.num_tokens for batch in batches) == data.num_tokens
+
+
+@given(LENGTHS, st.integers(1, 11))
+def test_padding_is_on_the_right_and_no_wider_than_needed(lengths, batch_size):
+    for batch in data_of(lengths).batches(batch_size, seed=1):
+        for ids, mask in (
+            (batch.source, batch.source_mask),
+            (batch.target_input, batch.target_mask),
+            (batch.target_output, batch.target_mask),
+        ):
+            assert mask.dtype == torch.bool
+            assert (mask.int().diff(dim=1) <= 0).all()  # True … True False … False
+            assert mask.any(dim=0).all()
+            assert (ids[~mask] == PAD).all()
+            assert (ids[mask] != PAD).all()
+
+
+def test_the_input_runs_one_token_behind_the_output():
+    batch = next(data_of([(2, 5), (3, 7)]).batches(2))
+    both = batch.target_mask[:, 1:]
+    assert torch.equal(batch.target_input[:, 1:][both], batch.target_output[:, :-1][both])
+    assert batch.target_input[:, 0].tolist() == [BOS, BOS]
+
+
+def test_without_a_seed_the_order_is_the_corpus_s():
+    data = data_of(many_lengths(23))
+    first = [source[0] for batch in data.batches(5) for source, _, _ in rows(batch)]
+    assert first == [VOCABULARY.encode(pair.source)[0] for pair in data.pairs]
+    assert [len(batch) for batch in data.batches(5)] == [5, 5, 5, 5, 3]
+
+
+def test_the_seed_names_the_epoch_and_the_global_numbers_are_left_alone():
+    data = data_of(many_lengths(101))
+
+    def order(seed):
+        return [source for batch in data.batches(7, seed=seed) for source, _, _ in rows(batch)]
+
+    state = torch.get_rng_state()
+    assert order(1) == order(1)
+    assert order(1) != order(2)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_fresh_pass_does_not_need_the_last_one_to_have_ended():
+    data = data_of(many_lengths(31))
+    next(data.batches(5, seed=1))
+    assert sum(len(batch) for batch in data.batches(5, seed=1)) == 31
+
+
+def test_buckets_save_most_of_the_padding():
+    data = data_of(many_lengths(997))
+    without = padding_share(data.batches(16, seed=1, bucket=False))
+    assert padding_share(data.batches(16, seed=1)) < without / 2
+
+
+def test_buckets_do_not_go_from_short_to_long():
+    data = data_of(many_lengths(997))
+    widths = [batch.target_output.shape[1] for batch in data.batches(16, seed=1)]
+    assert widths != sorted(widths)
+    climbs = sum(b > a for a, b in itertools.pairwise(widths))
+    assert len(widths) / 4 < climbs < len(widths) * 3 / 4
+
+
+def test_a_large_corpus_makes_other_batches_in_every_epoch():
+    data = data_of(many_lengths(997))
+
+    def together(seed):
+        return {frozenset(s[0] for s, _, _ in rows(b)) for b in data.batches(4, seed=seed)}
+
+    assert len(together(1) & together(2)) < 5
+
+
+def test_cutting_keeps_the_end_and_is_counted():
+    data = data_of([(9, 2), (4, 5), (3, 3), (5, 9)], max_tokens=5)
+    assert data.truncated == 4  # 9; 5; 5 and 9: with <eos> they would be longer than 5
+    for batch in data.batches(4):
+        for source, inputs, outputs in rows(batch):
+            assert len(source) <= 5
+            assert len(outputs) <= 5
+            assert source[-1] == outputs[-1] == EOS
+            assert inputs[1:] == outputs[:-1]
+    assert data_of([(9, 2), (4, 5)]).truncated == 0
+    assert data_of([(4, 4)], max_tokens=5).truncated == 0
+
+
+def test_a_padding_token_in_the_text_is_a_real_token():
+    pair = SentencePair(("<pad>", "1"), ("<pad>",))
+    batch = next(ParallelData([pair], VOCABULARY, VOCABULARY).batches(1))
+    assert batch.source_mask.all()
+    assert batch.num_tokens == 2
+
+
+def test_a_batch_moves_as_a_whole():
+    batch = next(data_of([(2, 3), (4, 5)]).batches(2)).to("meta")
+    assert {tensor.device.type for tensor in vars(batch).values()} == {"meta"}
+
+
+@given(LENGTHS)
+def test_a_source_is_encoded_alone_as_in_a_batch(lengths):
+    data = data_of(lengths)
+    ids, mask = encode_source([pair.source for pair in data.pairs], VOCABULARY)
+    batch = next(data.batches(len(data)))
+    assert torch.equal(ids, batch.source)
+    assert torch.equal(mask, batch.source_mask)
+
+
+def test_an_unknown_source_word_is_unk():
+    ids, _ = encode_source([("7", "seven")], VOCABULARY)
+    assert ids[0, 1:].tolist() == [UNK, EOS]
+
+
+def test_empty_sentences_are_named():
+    with pytest.raises(ValueError, match="sentence 1: expected at least one token, got none"):
+        encode_source([("1",), ()], VOCABULARY)
+    with pytest.raises(ValueError, match="sentences: expected at least one, got none"):
+        encode_source([], VOCABULARY)
+    pairs = [SentencePair(("1",), ("2",)), SentencePair(("1",), ())]
+    with pytest.raises(ValueError, match="target of pair 1: expected at least one token"):
+        ParallelData(pairs, VOCABULARY, VOCABULARY)
+    with pytest.raises(ValueError, match="pairs: expected at least one pair"):
+        ParallelData([], VOCABULARY, VOCABULARY)
+
+
+def test_wrong_arguments_are_named_before_the_first_batch():
+    with pytest.raises(ValueError, match="batch_size: expected 1 or more, got 0"):
+        data_of([(1, 1)]).batches(0)
+    with pytest.raises(ValueError, match="max_tokens: expected 2 or more, got 1"):
+        data_of([(1, 1)], max_tokens=1)
+    with pytest.raises(TypeError, match="got the string 'go'"):
+        encode_source(["go"], VOCABULARY)

@@ -1,0 +1,100 @@
+"""Subwords spell every text and bring it back, letter by letter."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.text import SPECIALS, SubwordTokenizer, Vocabulary
+
+TEXTS = [
+    "The old houses were older than the oldest house.",
+    "Où êtes-vous\u202f? Êtes-vous sûrs\u00a0: «\u00a0où\u00a0»\u202f!",
+    "Die großen Häuser waren größer als das größte Haus.",
+    "欢迎来北京。北京欢迎你。",
+    "<unk> <unk> <pad> ▁▁ ▁▁",
+] * 5
+TOKENIZER = SubwordTokenizer.train(TEXTS, num_tokens=340)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *TEXTS[:5],
+        "J'ai\u202ffaim\u00a0!",
+        "漢字と仮名",
+        "🎉 👩‍👩‍👧 e\u0301 \u200b",
+        "  two  blanks  ",
+        "\ttab\nline\r\n",
+        "<E6> <20 41> <pad>▁<eos>",
+        "",
+    ],
+)
+def test_any_text_comes_back_unchanged(text):
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text
+
+
+@given(st.text(st.one_of(st.sampled_from("<>▁ EF6un k"), st.characters(exclude_categories=["Cs"]))))
+def test_truly_any(text):
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text
+
+
+@given(st.text(st.sampled_from("<>/abdeknopsu▁ "), max_size=30))
+def test_no_piece_is_taken_for_a_special_token(text):
+    assert not set(TOKENIZER.tokenize(text)) & set(SPECIALS)
+
+
+def test_no_special_token_is_among_the_pieces_and_each_piece_is_one_of_a_kind():
+    pieces = TOKENIZER.tokens
+    assert len(pieces) == len(set(pieces)) == 340
+    assert not set(pieces) & set(SPECIALS)
+    assert set(TOKENIZER.tokenize("any 任何 text\u202f!")) <= set(pieces)
+
+
+def test_frequent_words_are_one_piece_and_rare_ones_are_spelled():
+    assert TOKENIZER.tokenize("The old") == ("The", "▁old")
+    assert TOKENIZER.tokenize("欢迎")[0][0] == "欢"
+    assert len(TOKENIZER.tokenize("xylophone")) > 4
+
+
+def test_a_vocabulary_of_all_pieces_knows_every_text():
+    vocabulary = Vocabulary.build([TOKENIZER.tokens])
+    assert not vocabulary.unknown([TOKENIZER.tokenize("quite another text: 完全不同 🎉")])
+
+
+def test_the_same_texts_give_the_same_pieces():
+    others = [SubwordTokenizer.train(TEXTS, num_tokens=340).to_json() for _ in range(5)]
+    assert set(others) == {TOKENIZER.to_json()}
+
+
+def test_json_brings_it_back():
+    again = SubwordTokenizer.from_json(TOKENIZER.to_json())
+    assert again.tokens == TOKENIZER.tokens
+    assert [again.tokenize(t) for t in TEXTS] == [TOKENIZER.tokenize(t) for t in TEXTS]
+    assert again.to_json() == TOKENIZER.to_json()
+
+
+def test_half_a_character_is_shown_as_such():
+    first, *_ = TOKENIZER.tokenize("🎉")
+    assert first == "<F0>"
+    assert TOKENIZER.detokenize(["a", first, "b"]) == "a\ufffdb"
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "x"}', '{"format": 1, "tokenizer": {}}'])
+def test_another_json_is_an_error(text):
+    with pytest.raises(ValueError, match="text: expected subwords in JSON"):
+        SubwordTokenizer.from_json(text)
+
+
+def test_another_format_is_an_error():
+    text = TOKENIZER.to_json().replace("subwords 1", "subwords 99")
+    with pytest.raises(ValueError, match="format: expected 'attention_book subwords 1'"):
+        SubwordTokenizer.from_json(text)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(ValueError, match="num_tokens: expected 256 or more, got 255"):
+        SubwordTokenizer.train(TEXTS, num_tokens=255)
+    with pytest.raises(ValueError, match="texts: expected at least one"):
+        SubwordTokenizer.train(["", ""], num_tokens=300)
+    with pytest.raises(TypeError, match="texts: expected several strings"):
+        SubwordTokenizer.train("one text", num_tokens=300)
