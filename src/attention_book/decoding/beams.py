@@ -65,11 +65,13 @@ class Beams:
         """Return one sentence's beams, the best first."""
         ids, log_probs = self.ids[sentence].tolist(), self.log_probs[sentence].tolist()
         lengths = self.num_tokens[sentence].tolist()
-        return [
+        found = [
             Hypothesis.from_predictions(row[:n], log_prob, length_penalty=length_penalty)
             for row, log_prob, n in zip(ids, log_probs, lengths, strict=True)
             if log_prob > -torch.inf
         ]
+        # Sorted already, but for what rounding to the model's precision hid.
+        return sorted(found, key=lambda hypothesis: -hypothesis.score)
 
 
 def continued(
@@ -80,18 +82,21 @@ def continued(
     length_penalty: float,
 ) -> Beams:
     """Return the best ``count`` of all continuations of each sentence's beams."""
-    going = beams.open
-    log_probs = log_probs.masked_fill(~going[..., None], -torch.inf)
-    log_probs[..., PAD] = log_probs[..., PAD].masked_fill(~going, 0.0)
-    totals = beams.log_probs[..., None] + log_probs
-    num_tokens = beams.num_tokens + going
-    scores = totals / _factor(num_tokens, length_penalty)[..., None]
-    vocabulary = scores.shape[-1]
-    best, places = scores.flatten(1).topk(min(count, beams.width * vocabulary))
-    parents, tokens = places // vocabulary, places % vocabulary
+    # Within one beam the best words have the best scores: the rest needn't be looked at.
+    gains, words = log_probs.topk(min(count, log_probs.shape[-1]))
+    going = beams.open[..., None]
+    stay = torch.full_like(gains, -torch.inf)
+    stay[..., 0] = 0.0  # a finished beam has one continuation, itself
+    gains, words = torch.where(going, gains, stay), torch.where(going, words, PAD)
+    totals = beams.log_probs[..., None] + gains
+    num_tokens = beams.num_tokens + beams.open
+    factor = _factor(num_tokens.to(totals), length_penalty)
+    scores = (totals / factor[..., None]).flatten(1)
+    best, places = scores.topk(min(count, scores.shape[1]))
+    parents = places // gains.shape[-1]
     written = beams.ids.take_along_dim(parents[..., None], dim=1)
     return Beams(
-        ids=torch.cat((written, tokens[..., None]), dim=-1),
+        ids=torch.cat((written, words.flatten(1).gather(1, places)[..., None]), dim=-1),
         log_probs=totals.flatten(1).gather(1, places),
         scores=best,
         num_tokens=num_tokens.gather(1, parents),
@@ -113,7 +118,7 @@ def settled(
     one that it had if it reached the limit at no further cost.
     """
     going = beams.open
-    hopes = beams.log_probs / _factor(limit, length_penalty)[:, None]
+    hopes = beams.log_probs / _factor(limit.to(beams.scores), length_penalty)[:, None]
     hope = hopes.masked_fill(~going, -torch.inf).amax(dim=1)
     ended = beams.scores.masked_fill(going, -torch.inf)
     found = ended.topk(min(num_best, beams.width)).values[:, -1]

@@ -1,0 +1,235 @@
+"""Beam search against a list of everything, and against the same in plain Python."""
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attention_book import set_seed
+from attention_book.decoding import Hypothesis, beam_search, beam_trace, greedy_search
+from attention_book.models import Seq2Seq, Seq2SeqConfig
+from attention_book.text import BOS, EOS, PAD
+
+seeds = pytest.mark.parametrize("seed", range(4))
+
+
+def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
+    assert [(h.ids, h.finished) for h in found] == [(h.ids, h.finished) for h in expected]
+    for hypothesis, wanted in zip(found, expected, strict=True):
+        assert hypothesis.log_prob == pytest.approx(wanted.log_prob, abs=1e-6)
+        assert hypothesis.score == pytest.approx(wanted.score, abs=1e-6)
+
+
+@seeds
+@pytest.mark.parametrize(("vocabulary", "max_tokens"), [(5, 6), (6, 4), (7, 4), (11, 2)])
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 1.0, 3.0])
+def test_with_enough_beams_it_is_a_search_of_everything(
+    table_model, sources, seed, vocabulary, max_tokens, length_penalty
+) -> None:
+    model = table_model(seed, vocabulary=vocabulary)
+    source, mask = sources[0][:2], sources[1][:2]
+    found = beam_search(
+        model, source, mask,
+        width=2000, num_best=5, length_penalty=length_penalty, max_tokens=max_tokens,
+    )  # fmt: skip
+    for row, hypotheses in enumerate(found):
+        everything = model.searched(
+            source[row][mask[row]],
+            width=math.inf, max_tokens=max_tokens, length_penalty=length_penalty,
+        )  # fmt: skip
+        assert math.fsum(math.exp(h.log_prob) for h in everything) <= 1
+        assert_same(hypotheses, everything[:5])
+
+
+def test_the_best_beam_is_not_the_greedy_sentence(table_model, sources) -> None:
+    better = 0
+    for seed in range(4):
+        model = table_model(seed)
+        greedy = greedy_search(model, *sources, max_tokens=4)
+        best = beam_search(model, *sources, width=2000, max_tokens=4)
+        assert all(b[0].score >= g.score for b, g in zip(best, greedy, strict=True))
+        better += sum(b[0].score > g.score for b, g in zip(best, greedy, strict=True))
+    assert better > 5
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 999),
+    width=st.integers(1, 6),
+    max_tokens=st.integers(1, 8),
+    length_penalty=st.sampled_from([0.0, 0.3, 1.0, 2.0]),
+    data=st.data(),
+)
+def test_narrow_beams_are_pruned_as_by_hand(
+    table_model, sources, seed, width, max_tokens, length_penalty, data
+) -> None:
+    model = table_model(seed)
+    num_best = data.draw(st.integers(1, width))
+    found = beam_search(
+        model, *sources,
+        width=width, num_best=num_best, length_penalty=length_penalty, max_tokens=max_tokens,
+    )  # fmt: skip
+    for source, mask, hypotheses in zip(*sources, found, strict=True):
+        expected = model.searched(
+            source[mask], width=width, max_tokens=max_tokens, length_penalty=length_penalty
+        )
+        assert_same(hypotheses, expected[:num_best])
+
+
+@seeds
+@pytest.mark.parametrize("length_penalty", [0.0, 1.0])
+def test_one_beam_is_greedy_search(table_model, sources, seed, length_penalty) -> None:
+    model = table_model(seed)
+    beams = beam_search(model, *sources, width=1, length_penalty=length_penalty, max_tokens=9)
+    greedy = greedy_search(model, *sources, max_tokens=9)
+    for [beam], hypothesis in zip(beams, greedy, strict=True):
+        assert (beam.ids, beam.finished) == (hypothesis.ids, hypothesis.finished)
+        assert beam.log_prob == pytest.approx(hypothesis.log_prob)
+
+
+@seeds
+def test_a_sentence_does_not_depend_on_its_company(table_model, sources, seed) -> None:
+    model = table_model(seed)
+    limit = torch.tensor([3, 9, 1, 4, 12, 5, 6])
+    options = {"width": 4, "num_best": 3, "length_penalty": 0.6}
+    together = beam_search(model, *sources, max_tokens=limit, **options)
+    for row, (source, mask) in enumerate(zip(*sources, strict=True)):
+        [alone] = beam_search(
+            model, source[mask][None], mask[mask][None], max_tokens=int(limit[row]), **options
+        )
+        assert alone == together[row]
+        assert all(hypothesis.num_tokens <= limit[row] for hypothesis in alone)
+
+
+@seeds
+def test_the_best_n_are_sorted_and_different(table_model, sources, seed) -> None:
+    for length_penalty in (0.0, 1.0):
+        found = beam_search(
+            table_model(seed), *sources,
+            width=6, num_best=6, length_penalty=length_penalty, max_tokens=9,
+        )  # fmt: skip
+        for hypotheses in found:
+            scores = [hypothesis.score for hypothesis in hypotheses]
+            assert scores == sorted(scores, reverse=True)
+            assert len({(h.ids, h.finished) for h in hypotheses}) == 6
+            assert all({PAD, BOS, EOS}.isdisjoint(h.ids) for h in hypotheses)
+
+
+def test_a_longer_list_begins_with_the_shorter_one(table_model, sources) -> None:
+    """Stopping early must not change what is found."""
+    for length_penalty in (0.0, 0.6, 2.0):
+        lists = [
+            beam_search(
+                table_model(1), *sources,
+                width=5, num_best=n, length_penalty=length_penalty, max_tokens=9,
+            )
+            for n in (1, 2, 5)
+        ]  # fmt: skip
+        for one, two, five in zip(*lists, strict=True):
+            assert one == five[:1]
+            assert two == five[:2]
+
+
+def test_a_settled_sentence_leaves_the_batch(table_model, sources) -> None:
+    model = table_model(0)
+    beam_search(model, *sources, width=3, max_tokens=50)
+    assert model.rows_stepped < 3 * 50 * len(sources[0]) / 4
+
+
+def test_no_more_sentences_than_there_are(table_model, sources) -> None:
+    for hypotheses in beam_search(table_model(0), *sources, width=99, num_best=99, max_tokens=1):
+        assert len(hypotheses) == 5  # seven tokens without <pad> and <bos>
+        assert math.fsum(math.exp(h.log_prob) for h in hypotheses) < 1
+
+
+def test_no_sentence_gives_no_list(table_model) -> None:
+    nothing = torch.zeros(0, 3, dtype=torch.long)
+    assert beam_search(table_model(0), nothing, nothing > 0, width=3, max_tokens=5) == []
+
+
+def test_a_heavier_penalty_never_makes_the_best_sentence_shorter(table_model, sources) -> None:
+    lengths = []
+    for length_penalty in (0.0, 0.5, 1.0, 2.0):
+        found = beam_search(
+            table_model(2), *sources, width=2000, length_penalty=length_penalty, max_tokens=4
+        )
+        lengths.append([best.num_tokens for [best] in found])
+    for shorter, longer in itertools.pairwise(lengths):
+        assert all(a <= b for a, b in zip(shorter, longer, strict=True))
+    assert sum(lengths[-1]) > sum(lengths[0])
+
+
+@pytest.mark.parametrize("attention", ["none", "bahdanau", "luong-general"])
+def test_a_real_model_gives_its_own_likelihood(sources, attention) -> None:
+    set_seed(2)
+    model = Seq2Seq(
+        Seq2SeqConfig(source_vocabulary=11, target_vocabulary=7, attention=attention, dropout=0.5)
+    )
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.7)
+    found = beam_search(model, *sources, width=4, num_best=4, max_tokens=6)
+    assert model.training  # as it was
+    model.eval()
+    for source, mask, hypotheses in zip(*sources, found, strict=True):
+        memory = model.encode(source[mask][None], mask[mask][None])
+        assert len(hypotheses) == 4
+        for hypothesis in hypotheses:
+            written = [*hypothesis.ids, EOS][: hypothesis.num_tokens]
+            logits = model.decode(torch.tensor([[BOS, *written[:-1]]]), memory)[0]
+            places = torch.arange(len(written))
+            expected = logits.log_softmax(dim=-1)[places, written].sum().item()
+            assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
+
+
+# --- the tree --------------------------------------------------------------------------------
+
+
+@seeds
+def test_the_trace_is_the_search(table_model, sources, seed) -> None:
+    model = table_model(seed)
+    for source, mask in zip(*sources, strict=True):
+        one = source[mask][None], mask[mask][None]
+        options = {"width": 3, "length_penalty": 0.6, "max_tokens": 7}
+        steps = beam_trace(model, *one, num_dropped=4, **options)
+        [[best]] = beam_search(model, *one, **options)
+        assert steps[-1].kept[0] == best
+        beginnings = {(): False}
+        for step in steps:
+            assert len(step.kept) == 3
+            ranked = [h.score for h in step.kept + step.dropped]
+            assert ranked == sorted(ranked, reverse=True)
+            for hypothesis in step.kept + step.dropped:
+                parent = hypothesis.ids[:-1]
+                assert parent in beginnings or hypothesis.ids in beginnings
+            beginnings = {h.ids: h.finished for h in step.kept}
+        assert all(len(step.dropped) == (2 if i == 0 else 4) for i, step in enumerate(steps))
+
+
+def test_the_trace_keeps_what_the_search_by_hand_keeps(table_model, sources) -> None:
+    model, source = table_model(5), sources[0][1][sources[1][1]]
+    steps = beam_trace(model, source[None], source[None] > 0, width=3, max_tokens=6)
+    for number, step in enumerate(steps, start=1):
+        assert_same(list(step.kept), model.searched(source, width=3, max_tokens=number))
+        assert step.dropped == ()
+
+
+def test_wrong_input_is_one_clear_error(table_model, sources) -> None:
+    model, (source, mask) = table_model(0), sources
+    good = {"width": 3, "max_tokens": 5}
+    for bad, message in [
+        ({"width": 0}, "width: expected 1 or more, got 0"),
+        ({"num_best": 0}, "num_best: expected 1 or more, got 0"),
+        ({"num_best": 4}, "num_best: expected at most width=3, got 4"),
+        ({"length_penalty": -0.5}, "length_penalty: expected 0 or more, got -0.5"),
+        ({"length_penalty": math.nan}, "length_penalty: expected 0 or more, got nan"),
+        ({"max_tokens": 0}, "max_tokens: expected 1 or more, got 0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            beam_search(model, source, mask, **(good | bad))
+    with pytest.raises(ValueError, match="source: expected one sentence, got 7"):
+        beam_trace(model, source, mask, **good)
+    with pytest.raises(ValueError, match="num_dropped: expected 0 or more, got -1"):
+        beam_trace(model, source[:1], mask[:1], num_dropped=-1, **good)
