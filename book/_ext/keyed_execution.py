@@ -37,8 +37,13 @@ INPUTS = ("src/**/*", "constraints.txt", "book/data/**/*")
 #: Packages whose versions can change a result.
 PACKAGES = (
     *("torch", "numpy", "matplotlib", "contourpy", "jaxtyping"),
+    *("sacrebleu", "tokenizers", "safetensors"),
     *("ipykernel", "ipython", "matplotlib-inline", "nbclient"),
 )
+
+#: Tells the package where this build keeps its trained models: under the same key as the
+#: outputs, so that a model never outlives the code that trained it.
+TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
 
 #: How many sets of outputs are kept, so that switching between two branches executes nothing.
 KEPT_KEYS = 4
@@ -124,7 +129,9 @@ class Executor:
         self.root = Path(app.srcdir).parent
         self.key = results_key(self.root, app.config.keyed_execution_inputs)
         self.outputs = Outputs(build / ".jupyter_cache", self.key)
-        self.environment = kernel_environment(build / ".kernels", self.root / "src")
+        self.environment = kernel_environment(build / ".kernels", self.root / "src") | {
+            TRAINED_VARIABLE: str(self.outputs.folder / "trained")
+        }
         self.failed: dict[str, nbformat.NotebookNode] = {}
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:

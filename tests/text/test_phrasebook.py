@@ -110,7 +110,7 @@ def test_phrases_are_short():
 
 
 def test_the_licence_lies_beside_the_phrases():
-    assert "CC BY 4.0" in (FOLDER / "LICENSE").read_text(encoding="utf-8")
+    assert "CC BY 4.0" in (FOLDER.parent / "LICENSE").read_text(encoding="utf-8")
 
 
 # Spelling and punctuation
