@@ -25,7 +25,7 @@ def corpus_bleu(
 ) -> float:
     """Return a corpus's BLEU, 0 to 100, as sacrebleu computes it from these tokens.
 
-    .. math:: 100 \\cdot \\text{BP} \\cdot \\Big(\\prod_{n=1}^{4} p_n\\Big)^{1/4}
+    .. math:: 100 \\cdot \\text{BP} \\cdot \\Big(\\prod_{n=1}^{N} p_n\\Big)^{1/N}
 
     The tokens are compared as they are (sacrebleu's ``tokenize="none"``), so the number
     compares models of this book with one another, not with papers that
@@ -34,7 +34,7 @@ def corpus_bleu(
     Args:
         hypotheses: The translations as tokens; one may be empty.
         references: For each translation one reference as tokens, or several.
-        max_order: The longest n-grams.
+        max_order: The longest n-grams, N.
         smoothing: What to do about an n-gram length without a match; "exp" is sacrebleu's
             default.
 
@@ -200,7 +200,7 @@ def _bleu(max_order: int, smoothing: Smoothing, *, effective_order: bool = False
 
 def _texts(
     hypotheses: Sequence[Sequence[str]], references: Sequence[Reference]
-) -> tuple[list[str], list[list[str]]]:
+) -> tuple[list[str], list[Any]]:
     """Return what sacrebleu reads: texts, and the first, second, ... reference of each."""
     if len(hypotheses) != len(references):
         raise ValueError(
@@ -211,9 +211,8 @@ def _texts(
         raise ValueError("hypotheses: expected at least one, got none")
     texts = [_text(tokens, f"hypothesis {i}") for i, tokens in enumerate(hypotheses)]
     choices = [_choices(reference, f"reference {i}") for i, reference in enumerate(references)]
-    # "" would be a reference of no words; None, which sacrebleu's types forget, is none.
-    columns: list[Any] = [list(column) for column in itertools.zip_longest(*choices)]
-    return texts, columns
+    # Where a sentence has no second reference stands None, which sacrebleu's types forget.
+    return texts, [list(column) for column in itertools.zip_longest(*choices)]
 
 
 def _choices(reference: Reference, name: str) -> list[str]:
