@@ -1,5 +1,39 @@
 """Training as a generator: the loop belongs to the caller."""
 
+from attention_book.training.checkpoint import (
+    Checkpoint,
+    CheckpointError,
+    load_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
 from attention_book.training.descent import Report, descend
+from attention_book.training.evaluation import batch_loss, evaluate_loss
+from attention_book.training.initialise import xavier_
+from attention_book.training.loss import loss_per_token, token_losses
+from attention_book.training.progress import progress
+from attention_book.training.reports import EpochReport
+from attention_book.training.schedule import Schedule, linear_schedule
+from attention_book.training.stopping import EarlyStopping
+from attention_book.training.trainer import fit
 
-__all__ = ["Report", "descend"]
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "EarlyStopping",
+    "EpochReport",
+    "Report",
+    "Schedule",
+    "batch_loss",
+    "descend",
+    "evaluate_loss",
+    "fit",
+    "linear_schedule",
+    "load_checkpoint",
+    "loss_per_token",
+    "progress",
+    "read_checkpoint",
+    "save_checkpoint",
+    "token_losses",
+    "xavier_",
+]

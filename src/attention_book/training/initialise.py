@@ -1,0 +1,31 @@
+"""Where the weights of a translator begin."""
+
+from typing import TypeVar
+
+from torch import nn
+
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def xavier_(model: Module) -> Module:
+    """Draw the weight matrices of all linear maps and GRUs anew, in place.
+
+    .. math:: W \\sim U(-a, a), \\qquad a = \\sqrt{\\frac{6}{n_\\text{in} + n_\\text{out}}}
+
+    Glorot and Bengio (2010), equation 16. Embeddings and biases stay as they are.
+    A GRU keeps the matrices of its three gates on top of each other, and they are
+    drawn as the one matrix that they are stored as.
+
+    Args:
+        model: Changed, and returned.
+
+    >>> layer = xavier_(nn.Linear(3, 3, bias=False))
+    >>> bool((layer.weight.abs() <= 1).all())
+    True
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.GRU | nn.GRUCell):
+            for name, parameter in module.named_parameters(recurse=False):
+                if name.startswith("weight"):
+                    nn.init.xavier_uniform_(parameter)
+    return model

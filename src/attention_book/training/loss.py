@@ -1,0 +1,93 @@
+"""The loss of translation: cross-entropy, over the tokens that are really there."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from attention_book.attention.checks import check_probability
+from attention_book.shapes import Logits, TargetIds, TargetMask
+
+# A target that cross_entropy skips; it is the number of no token.
+_IGNORED = -100
+
+
+def loss_per_token(
+    logits: Logits, targets: TargetIds, mask: TargetMask, *, label_smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy of the *real* tokens, in nats.
+
+    .. math::
+
+        L = -\\frac{1}{\\sum_{it} m_{it}} \\sum_{it} m_{it} \\log p(y_{it} \\mid y_{i,<t}, x_i)
+
+    The sum is divided by the number of real tokens, once: how much padding a batch
+    has, and what the model says there, makes no difference. Its exponential is the
+    perplexity.
+
+    Args:
+        logits: One prediction for every place, (batch, target, vocabulary).
+        targets: What was to be predicted, (batch, target); anything at padding.
+        mask: True = a real token, (batch, target).
+        label_smoothing: How much of each target's probability is spread over the
+            whole vocabulary (Szegedy et al. 2016, section 7).
+
+    Raises:
+        ValueError: if the shapes don't fit, no token is real, or
+            ``label_smoothing`` is no probability.
+
+    >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
+    >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
+    >>> loss_per_token(logits, targets, mask)  # a coin's toss: log 2
+    tensor(0.6931)
+    """
+    _check(logits, targets, mask)
+    check_probability("label_smoothing", label_smoothing)
+    if not mask.any():
+        raise ValueError("mask: expected at least one real token, got none")
+    real = targets.masked_fill(~mask, _IGNORED)
+    return F.cross_entropy(
+        logits.flatten(0, 1),
+        real.flatten(),
+        ignore_index=_IGNORED,
+        label_smoothing=label_smoothing,
+    )
+
+
+def token_losses(
+    logits: Logits, targets: TargetIds, mask: TargetMask
+) -> Float[Tensor, "batch target"]:
+    """Return each token's own cross-entropy in nats; 0 at padding.
+
+    .. math:: \\ell_{it} = -m_{it} \\log p(y_{it} \\mid y_{i,<t}, x_i)
+
+    Args:
+        logits: One prediction for every place, (batch, target, vocabulary).
+        targets: What was to be predicted, (batch, target); anything at padding.
+        mask: True = a real token, (batch, target).
+
+    Raises:
+        ValueError: if the shapes don't fit.
+
+    >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
+    >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
+    >>> token_losses(logits, targets, mask)
+    tensor([[0.6931, 0.0000]])
+    """
+    _check(logits, targets, mask)
+    real = targets.masked_fill(~mask, _IGNORED)
+    losses = F.cross_entropy(
+        logits.flatten(0, 1), real.flatten(), ignore_index=_IGNORED, reduction="none"
+    )
+    return losses.view(targets.shape)
+
+
+def _check(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
+    if logits.ndim != 3 or not logits.shape[:2] == targets.shape == mask.shape:
+        raise ValueError(
+            "logits, targets and mask: expected the shapes (batch, target, vocabulary), "
+            f"(batch, target) and (batch, target), got {tuple(logits.shape)}, "
+            f"{tuple(targets.shape)} and {tuple(mask.shape)}"
+        )
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask: expected a boolean tensor (True = a real token), got {mask.dtype}")

@@ -1,0 +1,41 @@
+"""A bar for those who wait."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+
+from tqdm import tqdm
+
+from attention_book.training.reports import EpochReport
+
+
+def progress(
+    reports: Iterable[EpochReport], *, total: int, description: str = ""
+) -> Iterator[EpochReport]:
+    """Hand the reports on as they come, and draw a bar with the loss meanwhile.
+
+    The bar goes to the standard error of a terminal or of a reader's notebook.
+    There is none while the book is built (``ATTENTION_BOOK_BUILD`` is 1), or where
+    nobody would see it.
+
+    Args:
+        reports: What :func:`fit` yields.
+        total: How many epochs there will be at most.
+        description: Stands before the bar.
+
+    >>> report = EpochReport(
+    ...     epoch=1, loss_per_token=2.5, num_tokens=3000, gradient_norm=4.0, seconds=1.5
+    ... )
+    >>> [report.epoch for report in progress([report], total=1)]
+    [1]
+    """
+    with tqdm(total=total, desc=description, unit="epoch", disable=not _someone_looks()) as bar:
+        for report in reports:
+            bar.set_postfix(loss=f"{report.loss_per_token:.3f}", refresh=False)
+            bar.update()
+            yield report
+
+
+def _someone_looks() -> bool:
+    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
+    return not building and (sys.stderr.isatty() or "ipykernel" in sys.modules)

@@ -1,0 +1,43 @@
+"""Learning rates that change from step to step."""
+
+from collections.abc import Callable
+
+#: Takes the number of a step, counted from 1, and returns what to multiply the learning
+#: rate by.
+Schedule = Callable[[int], float]
+
+
+def linear_schedule(*, num_steps: int, warmup: int = 0) -> Schedule:
+    """Return a schedule that rises to 1 during the warm-up and then falls in a straight line.
+
+    .. math::
+
+        f(s) = \\begin{cases} s / w & s \\le w \\\\ (S + 1 - s) / (S + 1 - w) & s > w \\end{cases}
+
+    After the last step S it would be 0, so every step still moves something.
+
+    Args:
+        num_steps: The number of steps S: epochs times batches.
+        warmup: The number of steps w on the way up.
+
+    Raises:
+        ValueError: if ``num_steps`` is below 1, or ``warmup`` not between 0 and it;
+            and from the schedule, if a step is not one of those.
+
+    >>> schedule = linear_schedule(num_steps=5, warmup=2)
+    >>> [schedule(step) for step in range(1, 6)]
+    [0.5, 1.0, 0.75, 0.5, 0.25]
+    """
+    if num_steps < 1:
+        raise ValueError(f"num_steps: expected 1 or more, got {num_steps}")
+    if not 0 <= warmup <= num_steps:
+        raise ValueError(f"warmup: expected a number from 0 to {num_steps}, got {warmup}")
+
+    def factor(step: int) -> float:
+        if not 1 <= step <= num_steps:
+            raise ValueError(f"step: expected a number from 1 to {num_steps}, got {step}")
+        if step <= warmup:
+            return step / warmup
+        return (num_steps + 1 - step) / (num_steps + 1 - warmup)
+
+    return factor
