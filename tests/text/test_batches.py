@@ -70,6 +70,12 @@ def test_an_epoch_is_every_pair_exactly_once(lengths, batch_size, seed, bucket):
     assert sum(batch.num_tokens for batch in batches) == data.num_tokens
 
 
+def test_no_pool_of_a_large_corpus_is_lost():
+    data = data_of(many_lengths(997))
+    found = [source[0] for batch in data.batches(4, seed=1) for source, _, _ in rows(batch)]
+    assert sorted(found) == sorted(VOCABULARY.encode(pair.source)[0] for pair in data.pairs)
+
+
 @given(LENGTHS, st.integers(1, 11))
 def test_padding_is_on_the_right_and_no_wider_than_needed(lengths, batch_size):
     for batch in data_of(lengths).batches(batch_size, seed=1):

@@ -30,7 +30,7 @@ class SubwordTokenizer:
     unknown word in any language.
 
     Pieces are written to be read: a blank as ``▁``, and bytes that are no whole
-    characters, or would be taken for something else, in hexadecimal, ``<E6 AC>``.
+    characters in hexadecimal, ``<E6 AC>``.
 
     >>> tokenizer = SubwordTokenizer.train(["low lower lowest"] * 3, num_tokens=259)
     >>> tokenizer.tokenize("lower low 低")
@@ -121,8 +121,8 @@ def _readable(piece: str) -> str:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = ""
-    # What is in angle brackets might be taken for a special token or for bytes.
-    if not text or _BLANK in text or (text.startswith("<") and text.endswith(">")):
+    # Letters and marks are never joined, so no piece reads <E6>, or <unk>, by itself.
+    if not text or _BLANK in text:
         return f"<{raw.hex(' ').upper()}>"
     return text.replace(" ", _BLANK)
 
