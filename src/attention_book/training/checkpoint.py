@@ -73,7 +73,7 @@ def save_checkpoint(
     Args:
         path: The file. Its folder is created where needed.
         model: Its parameters and buffers are kept, and ``model.config`` where it has one.
-        optimizer: Its state is kept too, to go on training.
+        optimizer: Its state is kept too, and that of the random numbers, to go on training.
         reports: The history.
         extra: Anything else that JSON can hold.
 
@@ -95,7 +95,7 @@ def save_checkpoint(
         found = optimizer_tensors(optimizer)
         tensors |= {_OPTIMIZER + name: value for name, value in found.items()}
         about["optimizer"] = optimizer_rest(optimizer)
-    tensors |= _random_states()
+        tensors |= _random_states()
     # Copies: tensors that share their memory, as tied embeddings do, are refused otherwise.
     copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     _write(path, save(copies, metadata={"attention_book": json.dumps(about)}))
@@ -176,8 +176,9 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CheckpointError(
             f"{path}: expected a checkpoint, got something else: {error}"
         ) from error
-    if about.get("format") != _FORMAT:
-        raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {about.get('format')!r}")
+    found = about.get("format") if isinstance(about, dict) else about
+    if found != _FORMAT:
+        raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
     return tensors, about
 
 
@@ -194,7 +195,7 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _config(model: nn.Module) -> dict[str, Any] | None:
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         return None
     plain: dict[str, Any] = json.loads(json.dumps(config.to_dict()))

@@ -1,0 +1,149 @@
+"""A recipe: all that is needed to train a model, and to train it again."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, get_args
+
+from attention_book.attention.checks import check_positive, check_sizes
+from attention_book.models import Seq2SeqConfig
+from attention_book.text import SentencePair, grammar_corpus
+from attention_book.text.phrasebook import PhrasebookLanguage, phrasebook
+
+Corpus = Literal["grammar", "phrasebook"]
+Splits = Mapping[str, tuple[SentencePair, ...]]
+
+_SCHEDULES = ("constant", "linear")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """A corpus, a model and a training; the same recipe gives the same model.
+
+    Attributes:
+        name: Small letters, digits and hyphens; it names the file too.
+        corpus: "grammar" (:func:`~attention_book.text.grammar_corpus`) or "phrasebook"
+            (:func:`~attention_book.text.phrasebook.phrasebook`).
+        source: The language to translate from: "en", "fr" or "zh".
+        target: The language to translate to.
+        num_train: How many pairs to train on; None: 8000 of the grammar, or the
+            whole phrasebook. A part of the phrasebook is its beginning.
+        max_tokens: The longest sentence taken from the phrasebook; None: any.
+        corpus_seed: Draws the grammar's sentences.
+        min_frequency: Words that are rarer in the training data are unknown.
+        config: Settings of :class:`~attention_book.models.Seq2SeqConfig`; the sizes
+            of the vocabularies follow from the training data.
+        xavier: Whether the weights start as :func:`~attention_book.training.xavier_`
+            draws them, and not as torch does.
+        epochs: How many epochs.
+        batch_size: Sentence pairs to a step.
+        learning_rate: Adam's.
+        schedule: "constant", or "linear": rises during the warm-up, then falls to 0.
+        warmup: How many steps the learning rate of "linear" rises.
+        clip: The longest gradient that a step may follow; None: any.
+        label_smoothing: How much probability is spread over the whole vocabulary.
+        validate: Whether to report the loss on the grammar's validation split.
+        seed: Draws the first weights, the order of the batches and dropout.
+
+    Raises:
+        ValueError: if a setting is out of its range.
+        TypeError: if ``config`` has a setting that the model doesn't know.
+
+    >>> recipe = Recipe(name="tiny", config={"attention": "luong-dot"}, num_train=64, epochs=2)
+    >>> len(recipe.splits()["train"])
+    64
+    """
+
+    name: str
+    corpus: Corpus = "grammar"
+    source: PhrasebookLanguage = "en"
+    target: PhrasebookLanguage = "fr"
+    num_train: int | None = None
+    max_tokens: int | None = None
+    corpus_seed: int = 42
+    min_frequency: int = 1
+    config: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    xavier: bool = True
+    epochs: int
+    batch_size: int = 64
+    learning_rate: float = 0.005
+    schedule: Literal["constant", "linear"] = "constant"
+    warmup: int = 0
+    clip: float | None = 1.0
+    label_smoothing: float = 0.0
+    validate: bool = False
+    seed: int = 42
+
+    def __post_init__(self) -> None:
+        """Refuse now what would fail after minutes of training."""
+        if not re.fullmatch(r"[a-z0-9-]+", self.name):
+            raise ValueError(f"name: expected small letters, digits and hyphens, got {self.name!r}")
+        if self.corpus not in get_args(Corpus):
+            raise ValueError(f"corpus: expected 'grammar' or 'phrasebook', got {self.corpus!r}")
+        if self.schedule not in _SCHEDULES:
+            raise ValueError(f"schedule: expected one of {_SCHEDULES}, got {self.schedule!r}")
+        check_sizes(epochs=self.epochs, batch_size=self.batch_size)
+        check_positive("learning_rate", self.learning_rate)
+        self._check_what_goes_together()
+        # A copy that nobody can change: the digest must stay true.
+        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        self.model_config(source_vocabulary=1, target_vocabulary=1)
+
+    def _check_what_goes_together(self) -> None:
+        if self.corpus == "grammar" and self.max_tokens is not None:
+            raise ValueError("max_tokens: expected None with the grammar, whose sentences are "
+                             f"short, got {self.max_tokens}")  # fmt: skip
+        if self.corpus == "phrasebook" and self.validate:
+            raise ValueError("validate: expected False with the phrasebook, which has one split")
+        if self.schedule == "constant" and self.warmup:
+            raise ValueError(f"warmup: expected 0 with a constant schedule, got {self.warmup}")
+
+    def model_config(self, *, source_vocabulary: int, target_vocabulary: int) -> Seq2SeqConfig:
+        """Return the model's settings, once the vocabularies' sizes are known."""
+        return Seq2SeqConfig(
+            source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary, **self.config
+        )
+
+    def splits(self) -> Splits:
+        """Return the corpus by split: "train", and the grammar's four kinds of held-out data."""
+        return _splits(
+            self.corpus,
+            self.source,
+            self.target,
+            num_train=self.num_train,
+            max_tokens=self.max_tokens,
+            seed=self.corpus_seed,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all settings as plain values, for JSON."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**values, "config": dict(self.config)}
+
+    @property
+    def digest(self) -> str:
+        """A short number made of all settings: other settings, another digest."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _splits(
+    corpus: Corpus,
+    source: PhrasebookLanguage,
+    target: PhrasebookLanguage,
+    *,
+    num_train: int | None,
+    max_tokens: int | None,
+    seed: int,
+) -> Splits:
+    if corpus == "phrasebook":
+        pairs = phrasebook(source, target, max_tokens=max_tokens)
+        return MappingProxyType({"train": pairs[:num_train]})
+    size = {} if num_train is None else {"num_train": num_train}
+    drawn = grammar_corpus(source, target, seed=seed, **size)
+    return MappingProxyType({each.name: getattr(drawn, each.name) for each in fields(drawn)})
