@@ -32,7 +32,10 @@ class Recipe:
         target: The language to translate to.
         num_train: How many pairs to train on; None: 8000 of the grammar, or the
             whole phrasebook. A part of the phrasebook is its beginning.
+        num_test: How many pairs in each of the grammar's four held-out splits.
         max_tokens: The longest sentence taken from the phrasebook; None: any.
+        leave_out: Source sentences of the phrasebook, tokens joined by blanks, that are
+            not trained on, whatever their translation; they make the split "left_out".
         corpus_seed: Draws the grammar's sentences.
         min_frequency: Words that are rarer in the training data are unknown.
         config: Settings of :class:`~attention_book.models.Seq2SeqConfig`; the sizes
@@ -53,9 +56,12 @@ class Recipe:
         ValueError: if a setting is out of its range.
         TypeError: if ``config`` has a setting that the model doesn't know.
 
-    >>> recipe = Recipe(name="tiny", config={"attention": "luong-dot"}, num_train=64, epochs=2)
-    >>> len(recipe.splits()["train"])
-    64
+    >>> recipe = Recipe(name="luong", num_train=100, num_test=10, epochs=2,
+    ...                 config={"attention": "luong-dot"})
+    >>> {name: len(pairs) for name, pairs in recipe.splits().items()}
+    {'train': 100, 'validation': 10, 'random': 10, 'compositional': 10, 'length': 10}
+    >>> recipe.digest == Recipe(name="luong", epochs=3).digest
+    False
     """
 
     name: str
@@ -63,7 +69,9 @@ class Recipe:
     source: PhrasebookLanguage = "en"
     target: PhrasebookLanguage = "fr"
     num_train: int | None = None
+    num_test: int = 500
     max_tokens: int | None = None
+    leave_out: tuple[str, ...] = ()
     corpus_seed: int = 42
     min_frequency: int = 1
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -94,11 +102,13 @@ class Recipe:
         self.model_config(source_vocabulary=1, target_vocabulary=1)
 
     def _check_what_goes_together(self) -> None:
-        if self.corpus == "grammar" and self.max_tokens is not None:
-            raise ValueError("max_tokens: expected None with the grammar, whose sentences are "
-                             f"short, got {self.max_tokens}")  # fmt: skip
+        if self.corpus == "grammar" and (self.max_tokens is not None or self.leave_out):
+            raise ValueError(
+                "max_tokens, leave_out: expected with the phrasebook only, "
+                f"got {self.max_tokens} and {self.leave_out} with the grammar"
+            )
         if self.corpus == "phrasebook" and self.validate:
-            raise ValueError("validate: expected False with the phrasebook, which has one split")
+            raise ValueError("validate: expected False with the phrasebook, which has no such data")
         if self.schedule == "constant" and self.warmup:
             raise ValueError(f"warmup: expected 0 with a constant schedule, got {self.warmup}")
 
@@ -109,20 +119,27 @@ class Recipe:
         )
 
     def splits(self) -> Splits:
-        """Return the corpus by split: "train", and the grammar's four kinds of held-out data."""
+        """Return the corpus by split: "train" and "left_out", or the five of the grammar.
+
+        Raises:
+            ValueError: if a sentence to leave out is not there at all.
+        """
         return _splits(
             self.corpus,
             self.source,
             self.target,
             num_train=self.num_train,
+            num_test=self.num_test,
             max_tokens=self.max_tokens,
+            leave_out=self.leave_out,
             seed=self.corpus_seed,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all settings as plain values, for JSON."""
+        """Return all settings as plain values, as JSON would return them."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {**values, "config": dict(self.config)}
+        plain: dict[str, Any] = json.loads(json.dumps({**values, "config": dict(self.config)}))
+        return plain
 
     @property
     def digest(self) -> str:
@@ -138,12 +155,26 @@ def _splits(
     target: PhrasebookLanguage,
     *,
     num_train: int | None,
+    num_test: int,
     max_tokens: int | None,
+    leave_out: tuple[str, ...],
     seed: int,
 ) -> Splits:
     if corpus == "phrasebook":
         pairs = phrasebook(source, target, max_tokens=max_tokens)
-        return MappingProxyType({"train": pairs[:num_train]})
+        return MappingProxyType(_left_out(pairs, leave_out, num_train))
     size = {} if num_train is None else {"num_train": num_train}
-    drawn = grammar_corpus(source, target, seed=seed, **size)
+    drawn = grammar_corpus(source, target, num_test=num_test, seed=seed, **size)
     return MappingProxyType({each.name: getattr(drawn, each.name) for each in fields(drawn)})
+
+
+def _left_out(
+    pairs: tuple[SentencePair, ...], leave_out: tuple[str, ...], num_train: int | None
+) -> dict[str, tuple[SentencePair, ...]]:
+    sources = {" ".join(pair.source) for pair in pairs}
+    for sentence in leave_out:
+        if sentence not in sources:
+            raise ValueError(f"leave_out: expected sentences of the corpus, got {sentence!r}")
+    train = tuple(pair for pair in pairs if " ".join(pair.source) not in leave_out)
+    left_out = tuple(pair for pair in pairs if " ".join(pair.source) in leave_out)
+    return {"train": train[:num_train], "left_out": left_out}

@@ -45,7 +45,7 @@ class Trained:
         reports: The history of the training.
         recipe: What the model was made by.
 
-    >>> tiny = trained(Recipe(name="tiny", num_train=64, epochs=1, config={"d_hidden": 8}))
+    >>> tiny = trained(Recipe(name="tiny", corpus="phrasebook", num_train=64, epochs=1))
     >>> tiny.model.training, len(tiny.reports)
     (False, 1)
     """
@@ -66,9 +66,9 @@ def trained(recipe: Recipe) -> Trained:
     training the model, its result is waited for. Without the variable the model is
     kept in memory. Torch's global random numbers are left alone.
 
-    >>> recipe = Recipe(name="tiny", num_train=64, epochs=1, config={"d_hidden": 8})
-    >>> again = trained(recipe).model.state_dict()["encoder.embedding.weight"]
-    >>> torch.equal(trained(recipe).model.state_dict()["encoder.embedding.weight"], again)
+    >>> recipe = Recipe(name="tiny", corpus="phrasebook", num_train=64, epochs=1)
+    >>> first, again = trained(recipe), trained(recipe)
+    >>> torch.equal(first.model.decoder.readout.weight, again.model.decoder.readout.weight)
     True
     """
     folder = os.environ.get(TRAINED_FOLDER)
@@ -87,8 +87,10 @@ def trained_all(recipes: Sequence[Recipe]) -> tuple[Trained, ...]:
     training is left for later, and its result is waited for only when nothing else is
     left to do.
 
-    >>> recipes = [Recipe(name=f"hidden-{d}", num_train=64, epochs=1, config={"d_hidden": d})
-    ...            for d in (4, 8)]
+    >>> recipes = [
+    ...     Recipe(name="tiny", corpus="phrasebook", num_train=64, epochs=1, config={"d_hidden": d})
+    ...     for d in (4, 8)
+    ... ]
     >>> [each.model.config.d_hidden for each in trained_all(recipes)]
     [4, 8]
     """
