@@ -44,7 +44,7 @@ OUTSIDERS = {
     "tokenizers": ("text.bpe",),
     "tqdm": ("training.progress", "text.corpora"),
     "safetensors": ("training.checkpoint",),
-    "filelock": ("recipes",),
+    "filelock": ("recipes.trained",),
     "sacrebleu": ("metrics.bleu",),
 }
 
@@ -55,14 +55,21 @@ MAX_FUNCTION_LINES = 40  # without its docstring
 PUBLIC_MODULES = [
     PACKAGE,
     f"{PACKAGE}.attention",
+    f"{PACKAGE}.text",
     f"{PACKAGE}.datasets",
+    f"{PACKAGE}.models",
+    f"{PACKAGE}.metrics",
     f"{PACKAGE}.training",
+    f"{PACKAGE}.decoding",
+    f"{PACKAGE}.recipes",
     f"{PACKAGE}.inspection",
     f"{PACKAGE}.inspection.notebook",
 ]
 # What a reader would not type at a prompt, and why.
 NO_EXAMPLE = {
     "Score": "a protocol: its examples are the scores",
+    "KeyProjectingScore": "a protocol: its examples are the scores",
+    "Translator": "a protocol: its examples are the models",
 }
 
 

@@ -1,8 +1,8 @@
 """Models that translate, behind one protocol."""
 
+from attention_book.models.decoder_state import DecoderState
 from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
 from attention_book.models.recurrent_decoder import (
-    DecoderState,
     FixedContextDecoder,
     LookThenStepDecoder,
     StepThenLookDecoder,
@@ -10,7 +10,7 @@ from attention_book.models.recurrent_decoder import (
 from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.seq2seq import Seq2Seq
 from attention_book.models.seq2seq_config import AttentionKind, Seq2SeqConfig
-from attention_book.models.translator import Selectable, Translator
+from attention_book.models.translator import Translator
 
 __all__ = [
     "AttentionKind",
@@ -20,7 +20,6 @@ __all__ = [
     "LocationDecoder",
     "LookThenStepDecoder",
     "RecurrentEncoder",
-    "Selectable",
     "Seq2Seq",
     "Seq2SeqConfig",
     "SourceMemory",

@@ -6,13 +6,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention import LocationAttention, ScaledDotScore
+from attention_book.models.decoder_state import DecoderState, Run
 from attention_book.models.gru_step import gru_step
-from attention_book.models.recurrent_decoder import (
-    AttentiveDecoder,
-    DecoderState,
-    RecurrentDecoder,
-    Run,
-)
+from attention_book.models.recurrent_decoder import AttentiveDecoder, RecurrentDecoder
 from attention_book.models.recurrent_encoder import SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
 from attention_book.shapes import TargetIds, Weights
@@ -29,6 +25,15 @@ class InputDotDecoder(AttentiveDecoder):
     The query knows the previous word and nothing else: whoever says the same word
     twice looks at the same place twice. For that very reason all steps of a known
     target can be taken at once.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="input-dot")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'InputDotDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:
@@ -60,6 +65,15 @@ class LocationDecoder(RecurrentDecoder):
 
     The attention is :class:`~attention_book.attention.LocationAttention`; its
     number of places bounds the length of a source for good.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="location")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'LocationDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:

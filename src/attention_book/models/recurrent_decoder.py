@@ -1,7 +1,6 @@
 """The decoders: one GRU, and four ways to let it look at the source."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -15,47 +14,11 @@ from attention_book.attention import (
     KeyProjectingScore,
     OverProjectedKeys,
 )
+from attention_book.models.decoder_state import DecoderState, Run
 from attention_book.models.gru_step import gru_step
 from attention_book.models.recurrent_encoder import SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.shapes import StepIds, TargetIds, Weights
-
-Hidden = Float[Tensor, "num_layers batch d_hidden"]
-Features = Float[Tensor, "batch target d_hidden"]
-
-
-@dataclass(frozen=True)
-class DecoderState:
-    """Where a decoder stands: what was read, and every layer's state."""
-
-    memory: SourceMemory
-    hidden: Hidden
-
-    @property
-    def batch_size(self) -> int:
-        """How many sentences are being written."""
-        return self.hidden.shape[1]
-
-    def select(self, rows: StepIds) -> "DecoderState":
-        """Return the sentences with these numbers."""
-        return DecoderState(self.memory.select(rows), self.hidden[:, rows])
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a decoder computed for some target tokens in a row.
-
-    Attributes:
-        features: What the next words are read off, (batch, token, d_hidden).
-        hidden: Every layer's state afterwards.
-        queries: What the source was asked with, one query for each token.
-        previous: The top layer's state before each token (for "location").
-    """
-
-    features: Features
-    hidden: Hidden
-    queries: Float[Tensor, "batch target d_query"]
-    previous: Features | None = None
+from attention_book.shapes import TargetIds, Weights
 
 
 class RecurrentDecoder(nn.Module, ABC):
@@ -99,6 +62,18 @@ class FixedContextDecoder(RecurrentDecoder):
     .. math:: s_t = \\operatorname{GRU}([c; y_{t-1}], s_{t-1}), \\qquad c = h_S
 
     Cho et al. (2014), equations 6 and 7.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="none")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'FixedContextDecoder'
+    >>> from dataclasses import replace
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> memory = model.encode(source, source > 0)
+    >>> forgotten = replace(memory, values=torch.zeros_like(memory.values))
+    >>> torch.equal(model.decode(target, forgotten), model.decode(target, memory))
+    True
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:
@@ -154,6 +129,15 @@ class LookThenStepDecoder(AttentiveDecoder):
 
     Bahdanau et al. (2015), section 3.1. The contexts depend on the states and the
     states on the contexts, so the steps can't be taken at once.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="bahdanau")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'LookThenStepDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:
@@ -185,6 +169,15 @@ class StepThenLookDecoder(AttentiveDecoder):
 
     Luong et al. (2015), equations 5 to 8, without input feeding: no step needs
     the context of the one before it, so all of a known target's steps are taken at once.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="luong-dot")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'StepThenLookDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:

@@ -20,6 +20,13 @@ class SourceMemory:
             not at every step of the decoder, (batch, source, d_key).
         mask: True at real tokens, with an axis for the queries, (batch, 1, source).
         final: Every layer's state after the last *real* token, (num_layers, batch, d_hidden).
+
+    >>> from attention_book.models import Seq2Seq
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, d_hidden=8))
+    >>> source = torch.tensor([[4, 5, 3], [6, 3, 0]])
+    >>> memory = model.encode(source, source > 0)
+    >>> memory.values.shape, memory.mask[1, 0].tolist()
+    (torch.Size([2, 3, 8]), [True, True, False])
     """
 
     values: Float[Tensor, "batch source d_source"]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from torch import nn
 
+from attention_book.models.decoder_state import DecoderState
 from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
 from attention_book.models.recurrent_decoder import (
-    DecoderState,
     FixedContextDecoder,
     LookThenStepDecoder,
     RecurrentDecoder,

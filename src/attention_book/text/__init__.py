@@ -14,6 +14,7 @@ from attention_book.text.pairs import (
     SentencePair,
     read_pairs,
 )
+from attention_book.text.phrasebook import PhrasebookLanguage, phrasebook, topics
 from attention_book.text.splits import leaks, split_pairs
 from attention_book.text.tokens import Language, detokenize, tokenize
 from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
@@ -29,6 +30,7 @@ __all__ = [
     "GrammarCorpus",
     "Language",
     "ParallelData",
+    "PhrasebookLanguage",
     "Problem",
     "Reading",
     "Sentence",
@@ -43,7 +45,9 @@ __all__ = [
     "grammar_tokens",
     "leaks",
     "load_corpus",
+    "phrasebook",
     "read_pairs",
     "split_pairs",
     "tokenize",
+    "topics",
 ]
