@@ -1,6 +1,7 @@
 """Trained models by name of their recipe, trained once and then kept."""
 
+from attention_book.recipes.named import RECIPES
 from attention_book.recipes.recipe import Recipe
 from attention_book.recipes.trained import Trained, trained, trained_all
 
-__all__ = ["Recipe", "Trained", "trained", "trained_all"]
+__all__ = ["RECIPES", "Recipe", "Trained", "trained", "trained_all"]

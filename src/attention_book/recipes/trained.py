@@ -12,6 +12,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from attention_book.models import Seq2Seq
+from attention_book.recipes.named import named
 from attention_book.recipes.recipe import Recipe
 from attention_book.text import ParallelData, Vocabulary
 from attention_book.training import (
@@ -57,7 +58,7 @@ class Trained:
     recipe: Recipe
 
 
-def trained(recipe: Recipe) -> Trained:
+def trained(recipe: Recipe | str) -> Trained:
     """Return the model of a recipe, training it only if that was not done before.
 
     Where the environment variable ``ATTENTION_BOOK_TRAINED`` names a folder, the
@@ -66,11 +67,18 @@ def trained(recipe: Recipe) -> Trained:
     training the model, its result is waited for. Without the variable the model is
     kept in memory. Torch's global random numbers are left alone.
 
+    Args:
+        recipe: A recipe, or the name of one of the book's :data:`RECIPES`.
+
+    Raises:
+        ValueError: if the book has no recipe of that name.
+
     >>> recipe = Recipe(name="tiny", corpus="phrasebook", num_train=64, epochs=1)
     >>> first, again = trained(recipe), trained(recipe)
     >>> torch.equal(first.model.decoder.readout.weight, again.model.decoder.readout.weight)
     True
     """
+    recipe = named(recipe)
     folder = os.environ.get(TRAINED_FOLDER)
     if folder:
         return _trained_in(Path(folder), recipe, wait=True)
@@ -80,7 +88,7 @@ def trained(recipe: Recipe) -> Trained:
     return replace(found, model=copy.deepcopy(found.model))  # whoever changes it, changes a copy
 
 
-def trained_all(recipes: Sequence[Recipe]) -> tuple[Trained, ...]:
+def trained_all(recipes: Sequence[Recipe | str]) -> tuple[Trained, ...]:
     """Return the models of several recipes, in their order.
 
     Processes that share a folder share the work: a recipe that another process is
@@ -94,11 +102,12 @@ def trained_all(recipes: Sequence[Recipe]) -> tuple[Trained, ...]:
     >>> [each.model.config.d_hidden for each in trained_all(recipes)]
     [4, 8]
     """
+    wanted = [named(recipe) for recipe in recipes]
     folder = os.environ.get(TRAINED_FOLDER)
     if not folder:
-        return tuple(trained(recipe) for recipe in recipes)
+        return tuple(trained(recipe) for recipe in wanted)
     found: dict[str, Trained] = {}
-    missing = list({recipe.digest: recipe for recipe in recipes}.values())
+    missing = list({recipe.digest: recipe for recipe in wanted}.values())
     while missing:
         busy = []
         for recipe in missing:
@@ -110,7 +119,7 @@ def trained_all(recipes: Sequence[Recipe]) -> tuple[Trained, ...]:
             first = busy.pop(0)
             found[first.digest] = _trained_in(Path(folder), first, wait=True)
         missing = busy
-    return tuple(found[recipe.digest] for recipe in recipes)
+    return tuple(found[recipe.digest] for recipe in wanted)
 
 
 def _trained_in(folder: Path, recipe: Recipe, *, wait: bool) -> Trained:
