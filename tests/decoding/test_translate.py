@@ -6,7 +6,7 @@ import torch
 from attention_book import set_seed
 from attention_book.decoding import attention_of, beam_search, greedy_search, translate
 from attention_book.models import Seq2Seq, Seq2SeqConfig
-from attention_book.text import BOS, UNK, Vocabulary, encode_source
+from attention_book.text import BOS, EOS, UNK, Vocabulary, encode_source
 
 ENGLISH = Vocabulary.build([("go", "home", ".", "!", "i'm", "lazy", "calm")])
 FRENCH = Vocabulary.build([("va", "rentre", "chez", "toi", "!")])
@@ -28,6 +28,8 @@ def make_model(**options) -> Seq2Seq:
     )
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=0.7)
+    with torch.no_grad():
+        model.decoder.readout.bias[EOS] += 7.5  # so that some sentences end
     return model.double()
 
 
@@ -36,9 +38,10 @@ def make_model(**options) -> Seq2Seq:
 def test_translations_come_in_the_order_of_the_sentences(width, batch_size) -> None:
     model = make_model()
     found = translate(
-        model, SENTENCES, ENGLISH, FRENCH, width=width, length_penalty=0.6, batch_size=batch_size
+        model, SENTENCES, ENGLISH, FRENCH, width=width, length_penalty=2.0, batch_size=batch_size
     )
     assert [translation.source for translation in found] == SENTENCES
+    assert any(translation.finished for translation in found)
     for sentence, translation in zip(SENTENCES, found, strict=True):
         source, mask = encode_source([sentence], ENGLISH)
         limit = 2 * len(sentence) + 10
@@ -46,11 +49,20 @@ def test_translations_come_in_the_order_of_the_sentences(width, batch_size) -> N
             [expected] = greedy_search(model, source, mask, max_tokens=limit)
         else:
             [[expected]] = beam_search(
-                model, source, mask, width=width, length_penalty=0.6, max_tokens=limit
+                model, source, mask, width=width, length_penalty=2.0, max_tokens=limit
             )
         assert translation.tokens == tuple(FRENCH.decode(expected.ids))
         assert translation.finished == expected.finished
         assert translation.log_prob == pytest.approx(expected.log_prob)
+
+
+def test_a_length_penalty_reaches_the_search() -> None:
+    model = make_model()
+    short, long = (
+        translate(model, SENTENCES, ENGLISH, FRENCH, width=5, length_penalty=length_penalty)
+        for length_penalty in (0.0, 5.0)
+    )
+    assert sum(len(t.tokens) for t in short) < sum(len(t.tokens) for t in long)
 
 
 def test_unknown_words_are_read_as_unk_and_reported() -> None:

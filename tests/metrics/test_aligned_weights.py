@@ -69,6 +69,7 @@ def test_of_equals_the_first_is_taken_and_of_nothing_none() -> None:
     weights = torch.tensor([[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]])
     assert hard_alignment(weights) == {(1, 0)}
     assert hard_alignment(uniform_weights(4, 3)) == {(0, 0), (0, 1), (0, 2)}
+    assert len(hard_alignment(uniform_weights(4, 3), threshold=0.25)) == 12
 
 
 @given(seed=seeds, gold=golds)

@@ -122,5 +122,4 @@ def settled(
     hope = hopes.masked_fill(~going, -torch.inf).amax(dim=1)
     ended = beams.scores.masked_fill(going, -torch.inf)
     found = ended.topk(min(num_best, beams.width)).values[:, -1]
-    enough = (found > hope) & (beams.width >= num_best)
-    return enough | ~going.any(dim=1) | (beams.ids.shape[2] >= limit)
+    return (found > hope) | ~going.any(dim=1) | (beams.ids.shape[2] >= limit)
