@@ -1,0 +1,191 @@
+"""Intervene on attention: let a model read with other weights than its own, from outside.
+
+Weights that are only looked at show what went together with a prediction. Whether the
+prediction needed them shows when they are changed.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from inspect import signature
+from typing import Any
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor, nn
+
+from attention_book.shapes import Weights
+
+Visible = Bool[Tensor, "*batch query key"]
+#: Makes new weights from the module's own and from what its queries may see.
+Change = Callable[[Weights, Visible], Weights]
+
+
+@contextmanager
+def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
+    """Let an attention module average its values with changed weights while the block lasts.
+
+    .. math:: o = \\operatorname{change}(\\alpha) \\, V
+
+    The module is watched from outside: at every call its own weights are computed,
+    changed, and multiplied with the values. What follows in the model (a
+    recurrent decoder's next queries, say) follows from the changed output. Dropout
+    does not act on changed weights. The module's ``weights`` method is left alone:
+    inside the block it still answers with the module's own.
+
+    Args:
+        attention: A module with ``forward(queries, keys, values, mask)`` and
+            ``weights(queries, keys, mask)``.
+        change: Called with the weights (\\*batch, query, key) and a mask of the same shape,
+            True = may be seen; returns weights of the same shape.
+
+    Raises:
+        TypeError: if ``attention`` has no ``weights`` method.
+        ValueError: when the module runs, if ``change`` returns another shape.
+
+    >>> from attention_book.attention import DotProductAttention
+    >>> attention = DotProductAttention()
+    >>> one, keys = torch.tensor([[8.0]]), torch.tensor([[0.0], [1.0]])
+    >>> with changed_attention(attention, even):
+    ...     attention(one, keys, torch.tensor([[1.0], [3.0]]))
+    tensor([[2.]])
+    """
+    if not callable(getattr(attention, "weights", None)):
+        raise TypeError(
+            f"attention: expected a module with a weights method, got {type(attention).__name__}"
+        )
+
+    def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
+        call = signature(module.forward).bind(*args, **kwargs)
+        call.apply_defaults()
+        queries, keys, values, mask = (
+            call.arguments[name] for name in ("queries", "keys", "values", "mask")
+        )
+        own = module.weights(queries, keys, mask)
+        visible = torch.ones_like(own, dtype=torch.bool) if mask is None else mask.expand_as(own)
+        changed = change(own, visible)
+        if changed.shape != own.shape:
+            raise ValueError(
+                f"change: expected weights of the shape {tuple(own.shape)}, "
+                f"got {tuple(changed.shape)}"
+            )
+        output: Tensor = changed @ values
+        return output
+
+    handle = attention.register_forward_hook(after, with_kwargs=True)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def forced_attention(attention: nn.Module, weights: Weights) -> Iterator[None]:
+    """Let an attention module average its values with given weights while the block lasts.
+
+    The rows are used up in order: a decoder that asks one query at a time gets row 0,
+    then row 1; one that asks all at once gets them all.
+
+    Args:
+        attention: As in :func:`changed_attention`.
+        weights: One row for each query to come, (\\*batch, query, key).
+
+    Raises:
+        TypeError: if ``attention`` has no ``weights`` method.
+        ValueError: when the module runs, if there are more queries than rows, or the
+            batch or the number of keys is another.
+
+    >>> from attention_book.attention import DotProductAttention
+    >>> attention, values = DotProductAttention(), torch.tensor([[1.0], [3.0]])
+    >>> with forced_attention(attention, torch.tensor([[0.0, 1.0], [1.0, 0.0]])):
+    ...     for query in torch.ones(2, 1, 1):
+    ...         print(attention(query, values, values))
+    tensor([[3.]])
+    tensor([[1.]])
+    """
+    used = 0
+
+    def next_rows(own: Weights, visible: Visible) -> Weights:
+        nonlocal used
+        rows = weights[..., used : used + own.shape[-2], :]
+        if rows.shape != own.shape:
+            raise ValueError(
+                f"weights: expected rows {used} to {used + own.shape[-2] - 1} in the shape "
+                f"{tuple(own.shape)}, got {tuple(rows.shape)} of {tuple(weights.shape)}"
+            )
+        used += own.shape[-2]
+        return rows
+
+    with changed_attention(attention, next_rows):
+        yield
+
+
+def even(weights: Weights, visible: Visible) -> Weights:
+    """Return equal weights for all keys that may be seen: the average, without attention.
+
+    >>> even(torch.tensor([[0.9, 0.1, 0.0]]), torch.tensor([[True, True, False]]))
+    tensor([[0.5000, 0.5000, 0.0000]])
+    """
+    return visible.to(weights.dtype) / visible.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def shuffled(
+    weights: Weights, visible: Visible, *, generator: torch.Generator | None = None
+) -> Weights:
+    """Return the same weights, dealt out at random among the keys that may be seen.
+
+    Jain and Wallace (2019), section 4.2.1: as sharp as before, but elsewhere.
+
+    >>> mask = torch.tensor([[True, True, False]])
+    >>> shuffled(torch.tensor([[0.9, 0.1, 0.0]]), mask).sort().values
+    tensor([[0.0000, 0.1000, 0.9000]])
+    """
+    lots = torch.rand(weights.shape, generator=generator).to(weights.device)
+    drawn = lots.masked_fill(~visible, torch.inf).argsort(dim=-1)
+    places = (~visible).int().argsort(dim=-1, stable=True)  # what may be seen comes first
+    return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, drawn))
+
+
+def without_heaviest(weights: Weights, visible: Visible) -> Weights:
+    """Hide the key with the largest weight from each query; the others share its weight.
+
+    .. math:: \\alpha'_j = \\frac{\\alpha_j}{1 - \\alpha_{\\max}}
+
+    That is what a softmax with this key masked returns. Serrano and Smith (2019), section 4.
+
+    >>> without_heaviest(torch.tensor([[0.6, 0.3, 0.1]]), torch.ones(1, 3, dtype=torch.bool))
+    tensor([[0.0000, 0.7500, 0.2500]])
+    """
+    return _without(weights, weights.argmax(dim=-1, keepdim=True))
+
+
+def without_random(
+    weights: Weights, visible: Visible, *, generator: torch.Generator | None = None
+) -> Weights:
+    """Hide a random key from each query, drawn among those that may be seen.
+
+    What :func:`without_heaviest` is to be compared with.
+
+    >>> mask = torch.tensor([[True, True, False]])
+    >>> without_random(torch.tensor([[0.5, 0.5, 0.0]]), mask).max()
+    tensor(1.)
+    """
+    lots = torch.rand(weights.shape, generator=generator).to(weights.device)
+    return _without(weights, lots.masked_fill(~visible, -1).argmax(dim=-1, keepdim=True))
+
+
+def _without(weights: Weights, hidden: Tensor) -> Weights:
+    """Set one weight of each row to 0 and scale the others up; nothing is left of one key."""
+    rest = weights.scatter(-1, hidden, 0)
+    total = rest.sum(dim=-1, keepdim=True)
+    return rest / total.where(total > 0, 1)
+
+
+__all__ = [
+    "Change",
+    "changed_attention",
+    "even",
+    "forced_attention",
+    "shuffled",
+    "without_heaviest",
+    "without_random",
+]

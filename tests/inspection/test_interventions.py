@@ -1,0 +1,233 @@
+"""Changed weights: what they change, what they leave alone, and that nothing stays behind."""
+
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.attention import AdditiveScore, Attention, DotProductAttention
+from attention_book.decoding import greedy_search
+from attention_book.inspection.interventions import (
+    changed_attention,
+    even,
+    forced_attention,
+    shuffled,
+    without_heaviest,
+    without_random,
+)
+from attention_book.models import Seq2Seq, Seq2SeqConfig
+
+BATCH, QUERIES, KEYS, FEATURES = 2, 3, 5, 7
+KINDS = ("bahdanau", "luong-general")
+CHANGES = (even, shuffled, without_heaviest, without_random)
+
+
+@pytest.fixture(params=KINDS)
+def model(request):
+    torch.manual_seed(0)
+    return Seq2Seq(
+        Seq2SeqConfig(
+            source_vocabulary=11, target_vocabulary=13, attention=request.param, bidirectional=True
+        )
+    ).eval()
+
+
+@pytest.fixture
+def sentences():
+    """Two sources of different length, and the beginning of a target for each."""
+    source = torch.tensor([[4, 5, 6, 7, 3], [8, 9, 3, 0, 0]])
+    return source, source > 0, torch.tensor([[2, 4, 5], [2, 6, 7]])
+
+
+@pytest.fixture
+def attention():
+    torch.manual_seed(1)
+    return Attention(AdditiveScore(d_q=FEATURES, d_k=FEATURES, d_hidden=11))
+
+
+def question(seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    queries = torch.randn(BATCH, QUERIES, FEATURES, generator=generator)
+    keys = torch.randn(BATCH, KEYS, FEATURES, generator=generator)
+    mask = torch.rand(BATCH, QUERIES, KEYS, generator=generator) < 0.7
+    mask[..., 0] = True
+    return queries, keys, mask
+
+
+def weights_and_mask(seed):
+    queries, keys, mask = question(seed)
+    return DotProductAttention().weights(queries, keys, mask), mask
+
+
+def test_forcing_its_own_weights_changes_nothing(model, sentences):
+    expected, own = model(*sentences), model.weights(*sentences)
+    with forced_attention(model.decoder.attention, own):
+        actual = model(*sentences)
+    torch.testing.assert_close(actual, expected, atol=1e-6, rtol=0)
+
+
+def test_rows_are_used_up_step_by_step_as_all_at_once(model, sentences):
+    source, mask, target = sentences
+    forced = even(model.weights(*sentences), mask[:, None, :].expand(-1, 3, -1)).roll(1, dims=-1)
+    with forced_attention(model.decoder.attention, forced):
+        at_once = model(*sentences)
+    state, steps = model.start(model.encode(source, mask)), []
+    with forced_attention(model.decoder.attention, forced):
+        for token in target.T:
+            logits, state = model.step(token, state)
+            steps.append(logits)
+    torch.testing.assert_close(torch.stack(steps, dim=1), at_once, atol=1e-6, rtol=0)
+    assert not torch.allclose(at_once, model(*sentences), atol=1e-4)
+
+
+def test_forced_weights_choose_the_value(attention):
+    queries, keys, mask = question()
+    chosen = torch.tensor([[1, 0, 4], [3, 3, 2]])
+    forced = torch.nn.functional.one_hot(chosen, KEYS).float()
+    with forced_attention(attention, forced):
+        output = attention(queries, keys, values=keys, mask=mask)
+    for sentence in range(BATCH):
+        torch.testing.assert_close(output[sentence], keys[sentence, chosen[sentence]])
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_nothing_stays_behind(attention, change):
+    queries, keys, mask = question()
+    expected = attention(queries, keys, keys, mask)
+    with changed_attention(attention, change):
+        assert not torch.allclose(attention(queries, keys, keys, mask), expected)
+    with pytest.raises(RuntimeError, match="stop"), changed_attention(attention, change):
+        raise RuntimeError("stop")
+    torch.testing.assert_close(attention(queries, keys, keys, mask), expected)
+    assert not attention._forward_hooks
+
+
+def test_the_weights_method_still_tells_the_modules_own(attention):
+    queries, keys, mask = question()
+    own = attention.weights(queries, keys, mask)
+    with changed_attention(attention, even):
+        attention(queries, keys, keys, mask)
+        torch.testing.assert_close(attention.weights(queries, keys, mask), own)
+
+
+def test_the_fused_kernel_is_changed_like_any_other():
+    queries, keys, mask = question()
+    fused = DotProductAttention()
+    with changed_attention(fused, without_heaviest):
+        output = fused(queries, keys, keys, mask)
+    torch.testing.assert_close(
+        output, without_heaviest(fused.weights(queries, keys, mask), mask) @ keys
+    )
+
+
+def test_without_a_mask_everything_may_be_seen(attention):
+    queries, keys, _ = question()
+    with changed_attention(attention, even):
+        output = attention(queries, keys, keys)
+    torch.testing.assert_close(output, keys.mean(dim=1, keepdim=True).expand_as(output))
+
+
+def test_a_translation_under_intervention_does_not_depend_on_its_company(model, sentences):
+    source, mask, _ = sentences
+    with changed_attention(model.decoder.attention, even):
+        together = greedy_search(model, source, mask, max_tokens=6)
+        alone = [
+            greedy_search(model, source[[n], :length], mask[[n], :length], max_tokens=6)[0]
+            for n, length in enumerate((5, 3))
+        ]
+    assert [each.ids for each in together] == [each.ids for each in alone]
+
+
+@given(seed=st.integers(0, 999), change=st.sampled_from(CHANGES))
+def test_changed_weights_are_weights_and_hide_what_was_hidden(seed, change):
+    weights, mask = weights_and_mask(seed)
+    changed = change(weights, mask)
+    assert (changed[~mask] == 0).all()
+    total = changed.sum(dim=-1)
+    assert ((total - 1).abs().lt(1e-5) | total.eq(0)).all()
+    assert (total.eq(0) <= mask.sum(dim=-1).eq(1)).all()  # nothing is left of one key alone
+
+
+@given(seed=st.integers(0, 999))
+def test_shuffling_keeps_the_values(seed):
+    weights, mask = weights_and_mask(seed)
+    moved = shuffled(weights, mask)
+    torch.testing.assert_close(moved.sort(dim=-1).values, weights.sort(dim=-1).values)
+
+
+def test_every_order_comes_equally_often():
+    weights = torch.tensor([0.6, 0.3, 0.0, 0.1]).expand(6000, 4)
+    mask = torch.tensor([True, True, False, True]).expand(6000, 4)
+    moved = shuffled(weights, mask, generator=torch.Generator().manual_seed(3))
+    orders, counts = moved.unique(dim=0, return_counts=True)
+    assert len(orders) == 6
+    assert (counts - 1000).abs().max() < 150
+
+
+@given(seed=st.integers(0, 999))
+def test_without_the_heaviest_is_a_softmax_with_that_key_masked(seed):
+    queries, keys, mask = question(seed)
+    module = DotProductAttention()
+    weights = module.weights(queries, keys, mask)
+    heaviest = torch.nn.functional.one_hot(weights.argmax(dim=-1), KEYS).bool()
+    expected = module.weights(queries, keys, mask & ~heaviest)
+    torch.testing.assert_close(without_heaviest(weights, mask), expected, atol=1e-5, rtol=1e-4)
+
+
+def test_a_random_key_is_any_that_may_be_seen():
+    weights = torch.full((3000, 3), 1 / 2)
+    weights[:, 1] = 0
+    mask = weights > 0
+    left = without_random(weights, mask, generator=torch.Generator().manual_seed(3))
+    torch.testing.assert_close(left.mean(dim=0), weights[0], atol=0.05, rtol=0)
+    assert (left.sum(dim=-1) == 1).all()
+    assert left.max(dim=-1).values.eq(1).all()
+
+
+@pytest.mark.parametrize("change", [shuffled, without_random])
+def test_the_same_seed_draws_the_same(change):
+    weights, mask = weights_and_mask(5)
+    drawn = [
+        change(weights, mask, generator=torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)
+    ]
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+
+
+def test_a_row_that_may_see_nothing_stays_empty():
+    nothing, blind = torch.zeros(1, 3), torch.zeros(1, 3, dtype=torch.bool)
+    for change in CHANGES:
+        assert torch.equal(change(nothing, blind), nothing)
+
+
+def test_a_module_without_weights_is_refused():
+    with pytest.raises(TypeError, match="attention: expected a module with a weights method"):
+        changed_attention(torch.nn.Linear(2, 2), even).__enter__()
+
+
+def test_another_shape_is_refused(attention):
+    queries, keys, mask = question()
+    with (
+        pytest.raises(ValueError, match=r"change: expected weights of the shape \(2, 3, 5\)"),
+        changed_attention(attention, lambda weights, visible: weights[..., :2]),
+    ):
+        attention(queries, keys, keys, mask)
+    assert not attention._forward_hooks
+
+
+def test_too_few_rows_are_refused(attention):
+    queries, keys, mask = question()
+    rows = attention.weights(queries, keys, mask)
+    with forced_attention(attention, rows):
+        attention(queries, keys, keys, mask)
+        with pytest.raises(ValueError, match="weights: expected rows 3 to 5"):
+            attention(queries, keys, keys, mask)
+
+
+def test_a_generator_is_bound_with_partial(model, sentences):
+    own = model(*sentences)
+    change = partial(shuffled, generator=torch.Generator().manual_seed(4))
+    with changed_attention(model.decoder.attention, change):
+        assert not torch.allclose(model(*sentences), own, atol=1e-4)
