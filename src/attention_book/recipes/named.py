@@ -7,7 +7,7 @@ from attention_book.recipes.recipe import Recipe
 from attention_book.text.phrasebook import PhrasebookLanguage
 
 # One setting for all models of the grammar, so that they differ in their attention alone.
-_SIZES = {"d_embed": 64, "d_hidden": 64, "num_layers": 1, "dropout": 0.0, "bidirectional": True}
+_SIZES = {"d_embed": 64, "d_hidden": 96, "num_layers": 1, "dropout": 0.0, "bidirectional": True}
 
 
 def _grammar(
@@ -24,7 +24,7 @@ def _grammar(
         source=source,
         target=target,
         config={**_SIZES, "attention": attention, **changes},
-        epochs=8,
+        epochs=6,
         batch_size=128,
         learning_rate=0.01,
         schedule="linear",
@@ -58,7 +58,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             _grammar("bahdanau", "bahdanau", source="en", target="zh"),
             _grammar("bahdanau", "bahdanau", source="zh", target="en"),
             _grammar("bahdanau-one-way", "bahdanau", bidirectional=False),
-            _grammar("none-wide", "none", d_embed=128, d_hidden=128),
+            _grammar("none-wide", "none", d_hidden=192),
             _PHRASEBOOK,
         )
     }
