@@ -115,7 +115,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     ...     read_checkpoint(path)
     Checkpoint(reports=(), extra={})
     """
-    return _checkpoint(_read(path)[1])
+    return _checkpoint(path, _read(path)[1])
 
 
 def load_checkpoint(
@@ -139,9 +139,9 @@ def load_checkpoint(
     0
     """
     tensors, about = _read(path)
-    checkpoint = _checkpoint(about)
+    checkpoint = _checkpoint(path, about)
     weights = _below(_MODEL, tensors)
-    _check_model(path, model, about["config"], weights)
+    _check_model(path, model, about.get("config"), weights)
     if optimizer is not None:
         if "optimizer" not in about:
             raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
@@ -182,8 +182,12 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     return tensors, about
 
 
-def _checkpoint(about: Mapping[str, Any]) -> Checkpoint:
-    return Checkpoint(tuple(EpochReport(**report) for report in about["reports"]), about["extra"])
+def _checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
+    try:
+        reports = tuple(EpochReport(**report) for report in about["reports"])
+        return Checkpoint(reports, about["extra"])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: expected reports and extra, got none: {error}") from error
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,0 +1,229 @@
+"""Checkpoints: what is written comes back, and what is no checkpoint changes nothing."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from attention_book.training import (
+    CheckpointError,
+    EpochReport,
+    load_checkpoint,
+    read_checkpoint,
+    save_checkpoint,
+)
+
+REPORTS = tuple(
+    EpochReport(epoch=e, loss_per_token=0.1 / e, num_tokens=7, gradient_norm=1 / 3, seconds=0.1)
+    for e in (1, 2)
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "new" / "folders" / "model.safetensors"
+
+
+@pytest.fixture
+def trained(make_model, adam) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """A model and an optimizer that have taken a step."""
+    model = make_model()
+    optimizer = adam(model)
+    sum(parameter.square().sum() for parameter in model.parameters()).backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def content(*things: nn.Module | torch.optim.Optimizer) -> list:
+    return [plain(thing.state_dict()) for thing in things]
+
+
+def plain(value: object) -> object:
+    """Tensors as their type and their numbers, so that all can be compared with ==."""
+    if isinstance(value, torch.Tensor):
+        return (str(value.dtype), value.tolist())
+    if isinstance(value, Mapping):
+        return {name: plain(inner) for name, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_everything_comes_back_bit_by_bit(trained, make_model, adam, path) -> None:
+    model, optimizer = trained
+    extra = {"words": ["été", "中文"], "nested": {"a": [1, None, 0.1]}}
+    save_checkpoint(path, model=model, optimizer=optimizer, reports=REPORTS, extra=extra)
+    expected = torch.rand(5)
+    other = make_model(seed=9)
+    other_optimizer = adam(other)
+    torch.rand(3)
+    checkpoint = load_checkpoint(path, model=other, optimizer=other_optimizer)
+    assert torch.equal(torch.rand(5), expected)
+    assert content(other, other_optimizer) == content(model, optimizer)
+    assert (checkpoint.reports, checkpoint.extra, checkpoint.epoch) == (REPORTS, extra, 2)
+    assert read_checkpoint(path) == checkpoint
+
+
+def test_without_an_optimizer_the_random_numbers_are_left_alone(trained, make_model, path) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model, optimizer=optimizer)
+    other = make_model(seed=9)
+    state = torch.get_rng_state()
+    load_checkpoint(path, model=other)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert content(other) == content(model)
+
+
+def test_what_was_loaded_is_a_copy(trained, make_model, path) -> None:
+    model, _ = trained
+    save_checkpoint(path, model=model)
+    other = make_model(seed=9)
+    load_checkpoint(path, model=other)
+    path.write_bytes(bytes(path.stat().st_size))
+    assert content(other) == content(model)
+
+
+def test_tied_weights_are_written_and_stay_tied(path) -> None:
+    def tied(seed: int) -> nn.Module:
+        torch.manual_seed(seed)
+        model = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5))
+        model[1].weight = model[0].weight
+        return model
+
+    model, other = tied(1), tied(2)
+    save_checkpoint(path, model=model)
+    load_checkpoint(path, model=other)
+    assert content(other) == content(model)
+    assert other[1].weight is other[0].weight
+
+
+def test_a_transposed_weight_is_written_as_it_reads(path) -> None:
+    model, other = nn.Linear(3, 5), nn.Linear(3, 5)
+    model.weight = nn.Parameter(torch.randn(3, 5).T)
+    save_checkpoint(path, model=model)
+    load_checkpoint(path, model=other)
+    assert torch.equal(other.weight, model.weight)
+
+
+def test_anybody_can_read_it_and_nothing_is_pickled(trained, path) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model, optimizer=optimizer, reports=REPORTS)
+    with safe_open(path, framework="numpy") as file:
+        about = json.loads(file.metadata()["attention_book"])
+        assert about["config"] == model.config.to_dict()
+        assert [report["epoch"] for report in about["reports"]] == [1, 2]
+        names = {name.partition(".")[0] for name in file.keys()}  # noqa: SIM118
+    assert names == {"model", "optimizer", "random"}
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["fsync", "replace"])
+def test_a_writing_that_fails_leaves_the_old_file_and_no_other(
+    trained, path, monkeypatch, where
+) -> None:
+    model, _ = trained
+    save_checkpoint(path, model=model)
+    old = path.read_bytes()
+    with monkeypatch.context() as patched:
+
+        def fail(*_: object) -> None:
+            raise OSError("No space left on device")
+
+        patched.setattr(*{"fsync": (os, "fsync", fail), "replace": (Path, "replace", fail)}[where])
+        with pytest.raises(OSError, match="No space left"):
+            save_checkpoint(path, model=model, reports=REPORTS)
+    assert path.read_bytes() == old
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_content_is_on_the_disk_before_it_gets_its_name(trained, path, monkeypatch) -> None:
+    done, fsync, replace = [], os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
+    monkeypatch.setattr(Path, "replace", lambda *p: (done.append("replace"), replace(*p)))
+    save_checkpoint(path, model=trained[0])
+    assert done == ["fsync", "replace"]
+
+
+# --- what is no checkpoint, or another's -----------------------------------------------------
+
+
+def broken(kind: str, path: Path) -> None:
+    whole = path.read_bytes()
+    if kind == "empty":
+        path.write_bytes(b"")
+    elif kind == "text":
+        path.write_text("epoch,loss\n1,0.5\n" * 100)
+    elif kind == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif kind == "foreign":
+        save_file({"weight": torch.ones(3)}, path)
+    else:
+        about = {"no JSON": "{", "a list": "[1]", "another format": '{"format": "checkpoint 0"}',
+                 "no reports": '{"format": "attention_book checkpoint 1"}'}  # fmt: skip
+        save_file({"weight": torch.ones(3)}, path, metadata={"attention_book": about[kind]})
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["empty", "text", "cut", "foreign", "no JSON", "a list", "another format", "no reports"],
+)
+def test_a_broken_file_is_one_clear_error_and_nothing_changes(trained, path, kind) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model, optimizer=optimizer)
+    broken(kind, path)
+    before, state = content(model, optimizer), torch.get_rng_state()
+    with pytest.raises(CheckpointError, match=r"model.safetensors: expected "):
+        load_checkpoint(path, model=model, optimizer=optimizer)
+    with pytest.raises(CheckpointError, match=r"model.safetensors: expected "):
+        read_checkpoint(path)
+    assert content(model, optimizer) == before
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_no_file_is_no_checkpoint(trained, path) -> None:
+    for read in (read_checkpoint, lambda path: load_checkpoint(path, model=trained[0])):
+        with pytest.raises(FileNotFoundError):
+            read(path)
+
+
+def test_another_model_or_optimizer_is_refused_and_nothing_changes(
+    trained, make_model, adam, path
+) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model, optimizer=optimizer)
+
+    def sgd(model: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def another(layer: nn.Module) -> nn.Module:
+        layer.config = model.config  # the same settings, and yet not the same tensors
+        return layer
+
+    cases: list[tuple[nn.Module, Callable, str]] = [
+        (make_model(dropout=0.1), adam, r"expected a model with .*'dropout': 0.1.* got one with"),
+        (make_model(attention="luong-general"), adam, "expected a model with .*luong-general"),
+        (nn.Linear(3, 5), adam, "expected a model with None, got one with"),
+        (another(nn.Linear(3, 5)), adam, r"bias: expected \(\(5,\), torch.float32\), got None"),
+        (make_model().double(), adam, "expected .*float64.*, got .*float32"),
+        (make_model(), sgd, "optimizer: expected SGD, got Adam"),
+    ]
+    for other, optimize, message in cases:
+        its = optimize(other)
+        before, state = content(other, its), torch.get_rng_state()
+        with pytest.raises(CheckpointError, match=message):
+            load_checkpoint(path, model=other, optimizer=its)
+        assert content(other, its) == before
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_a_model_without_its_optimizer_cannot_be_trained_on(trained, path) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model)
+    with pytest.raises(CheckpointError, match="expected the state of an optimizer, got none"):
+        load_checkpoint(path, model=model, optimizer=optimizer)

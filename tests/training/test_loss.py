@@ -1,0 +1,158 @@
+"""The loss per token against torch's own, and what padding must never do to it."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from attention_book.training import loss_per_token, token_losses
+
+VOCABULARY = 11
+
+
+def draw(lengths: list[int], seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    """Logits, targets (0 at padding) and mask for sentences of these lengths."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (len(lengths), max(lengths))
+    logits = torch.randn(*shape, VOCABULARY, generator=generator, dtype=torch.float64) * 3
+    targets = torch.randint(1, VOCABULARY, shape, generator=generator)
+    mask = torch.arange(shape[1]) < torch.tensor(lengths)[:, None]
+    return logits.requires_grad_(), targets * mask, mask
+
+
+batches = st.tuples(st.lists(st.integers(1, 7), min_size=1, max_size=5), st.integers(0, 99)).map(
+    lambda drawn: draw(*drawn)
+)
+smoothings = st.sampled_from([0.0, 0.1, 0.7])
+
+
+@given(batches, smoothings)
+def test_it_is_the_cross_entropy_that_ignores_padding(batch, smoothing) -> None:
+    logits, targets, mask = batch
+    found = loss_per_token(logits, targets, mask, label_smoothing=smoothing)
+    expected = F.cross_entropy(
+        logits.transpose(1, 2), targets, ignore_index=0, label_smoothing=smoothing
+    )
+    torch.testing.assert_close(found, expected)
+    for ours, torchs in zip(
+        torch.autograd.grad(found, logits), torch.autograd.grad(expected, logits), strict=True
+    ):
+        torch.testing.assert_close(ours, torchs)
+
+
+@given(batches)
+def test_it_is_the_formula_token_by_token(batch) -> None:
+    logits, targets, mask = batch
+    losses = []
+    for i, t in mask.nonzero().tolist():
+        p = [math.exp(x) for x in logits[i, t].tolist()]
+        losses.append(-math.log(p[targets[i, t]] / sum(p)))
+    assert loss_per_token(*batch).item() == pytest.approx(sum(losses) / len(losses))
+    assert token_losses(*batch)[mask].tolist() == pytest.approx(losses)
+
+
+@given(batches, smoothings, st.sampled_from([0, 3, -1, 999]), st.sampled_from([-9.0, 1e6]))
+def test_nothing_at_padding_moves_the_loss_or_its_gradient(batch, smoothing, target, logit) -> None:
+    logits, targets, mask = batch
+    loss = loss_per_token(logits, targets, mask, label_smoothing=smoothing)
+    [gradient] = torch.autograd.grad(loss, logits)
+    assert torch.all(gradient[~mask] == 0)
+    with torch.no_grad():
+        other = torch.where(mask[..., None], logits, torch.randn_like(logits) * logit)
+    other.requires_grad_()
+    targets = targets.masked_fill(~mask, target)
+    moved = loss_per_token(other, targets, mask, label_smoothing=smoothing)
+    assert torch.equal(moved, loss)
+    assert torch.equal(torch.autograd.grad(moved, other)[0], gradient)
+    assert torch.equal(token_losses(other, targets, mask), token_losses(logits, targets, mask))
+
+
+@given(batches, smoothings, st.integers(1, 5))
+def test_more_padding_changes_nothing(batch, smoothing, more) -> None:
+    logits, targets, mask = batch
+    padded = (
+        F.pad(logits, (0, 0, 0, more), value=5.0),
+        F.pad(targets, (0, more)),
+        F.pad(mask, (0, more), value=False),
+    )
+    torch.testing.assert_close(
+        loss_per_token(*padded, label_smoothing=smoothing),
+        loss_per_token(*batch, label_smoothing=smoothing),
+    )
+
+
+@given(batches, smoothings)
+def test_parts_of_a_batch_weighted_by_their_tokens_make_the_whole(batch, smoothing) -> None:
+    logits, targets, mask = batch
+    total = sum(
+        loss_per_token(logits[[i]], targets[[i]], mask[[i]], label_smoothing=smoothing)
+        * mask[i].sum()
+        for i in range(len(mask))
+    )
+    whole = loss_per_token(logits, targets, mask, label_smoothing=smoothing)
+    torch.testing.assert_close(total / mask.sum(), whole)
+
+
+@given(batches)
+def test_the_losses_of_the_tokens_have_the_loss_as_their_mean(batch) -> None:
+    mask = batch[2]
+    losses = token_losses(*batch)
+    assert losses.shape == mask.shape
+    assert torch.all(losses[~mask] == 0)
+    assert torch.all(losses[mask] > 0)
+    torch.testing.assert_close(losses.sum() / mask.sum(), loss_per_token(*batch))
+
+
+@given(batches)
+def test_full_smoothing_asks_for_the_uniform_distribution(batch) -> None:
+    logits, _, mask = batch
+    uniform = -logits.log_softmax(-1)[mask].mean()
+    torch.testing.assert_close(loss_per_token(*batch, label_smoothing=1.0), uniform)
+
+
+def test_who_knows_nothing_is_as_perplexed_as_the_vocabulary_is_large() -> None:
+    logits, targets, mask = draw([5, 2, 3])
+    assert loss_per_token(0 * logits, targets, mask).exp().item() == pytest.approx(VOCABULARY)
+
+
+def test_padding_is_what_the_mask_says_not_what_the_target_is() -> None:
+    logits, targets, mask = draw([5, 3])
+    targets[0, 0] = 0  # the number of <pad>, at a real place
+    assert token_losses(logits, targets, mask)[0, 0] > 0
+    with_it = loss_per_token(logits, targets, mask)
+    mask[0, 0] = False
+    assert loss_per_token(logits, targets, mask) != with_it
+
+
+def test_gradcheck() -> None:
+    logits, targets, mask = draw([4, 2, 1])
+    for smoothing in (0.0, 0.1):
+        assert torch.autograd.gradcheck(
+            lambda x, s=smoothing: loss_per_token(x, targets, mask, label_smoothing=s), (logits,)
+        )
+    assert torch.autograd.gradcheck(lambda x: token_losses(x, targets, mask), (logits,))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_wrong_input_gets_one_clear_error() -> None:
+    logits, targets, mask = draw([4, 2])
+    for wrong in [
+        (logits[0], targets, mask),
+        (logits, targets[:, :3], mask),
+        (logits, targets, mask[:1]),
+        (logits.transpose(0, 1), targets, mask),
+    ]:
+        for function in (loss_per_token, token_losses):
+            with pytest.raises(ValueError, match=r"expected the shapes \(batch, target, vocab"):
+                function(*wrong)
+    with pytest.raises(ValueError, match="mask: expected at least one real token, got none"):
+        loss_per_token(logits, targets, torch.zeros_like(mask))
+    with pytest.raises(TypeError, match=r"mask: expected a boolean tensor .* got torch.int64"):
+        loss_per_token(logits, targets, mask.long())
+    for bad in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match="label_smoothing: expected a probability"):
+            loss_per_token(logits, targets, mask, label_smoothing=bad)
