@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import html
 
-PAGES = ("attention", "inspection", "other")
+PAGES = ("attention", "text", "translation", "inspection", "other")
 
 
 def entries(page: Path) -> list[html.HtmlElement]:

@@ -189,7 +189,7 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
         reports = fit(
             model,
             data,
-            torch.optim.Adam(model.parameters(), lr=recipe.learning_rate),
+            torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True),
             epochs=recipe.epochs,
             batch_size=recipe.batch_size,
             seed=recipe.seed,
