@@ -95,6 +95,8 @@ class Recipe:
         if self.schedule not in _SCHEDULES:
             raise ValueError(f"schedule: expected one of {_SCHEDULES}, got {self.schedule!r}")
         check_sizes(epochs=self.epochs, batch_size=self.batch_size)
+        if self.num_train is not None:
+            check_sizes(num_train=self.num_train)
         check_positive("learning_rate", self.learning_rate)
         self._check_what_goes_together()
         # A copy that nobody can change: the digest must stay true.
@@ -140,6 +142,11 @@ class Recipe:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         plain: dict[str, Any] = json.loads(json.dumps({**values, "config": dict(self.config)}))
         return plain
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "Recipe":
+        """Return the recipe that :meth:`to_dict` was called on."""
+        return cls(**{**settings, "leave_out": tuple(settings["leave_out"])})
 
     @property
     def digest(self) -> str:
