@@ -13,6 +13,7 @@ from attention_book.inspection.interventions import (
     changed_attention,
     even,
     forced_attention,
+    only_heaviest,
     shuffled,
     without_heaviest,
     without_random,
@@ -21,7 +22,7 @@ from attention_book.models import Seq2Seq, Seq2SeqConfig
 
 BATCH, QUERIES, KEYS, FEATURES = 2, 3, 5, 7
 KINDS = ("bahdanau", "luong-general")
-CHANGES = (even, shuffled, without_heaviest, without_random)
+CHANGES = (even, only_heaviest, shuffled, without_heaviest, without_random)
 
 
 @pytest.fixture(params=KINDS)
@@ -155,6 +156,15 @@ def test_shuffling_keeps_the_values(seed):
     weights, mask = weights_and_mask(seed)
     moved = shuffled(weights, mask)
     torch.testing.assert_close(moved.sort(dim=-1).values, weights.sort(dim=-1).values)
+
+
+@given(seed=st.integers(0, 999))
+def test_only_the_heaviest_keeps_the_choice_alone(seed):
+    weights, mask = weights_and_mask(seed)
+    chosen = only_heaviest(weights, mask)
+    assert torch.equal(chosen.argmax(dim=-1), weights.argmax(dim=-1))
+    assert torch.equal(chosen.sum(dim=-1), torch.ones(BATCH, QUERIES))
+    assert set(chosen.unique().tolist()) == {0, 1}
 
 
 def test_every_order_comes_equally_often():

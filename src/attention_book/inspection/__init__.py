@@ -1,4 +1,4 @@
-"""Looking inside: heat maps, curves, bilingual labels, and the weights of a running model.
+"""Looking inside: heat maps, curves, bilingual labels; a model's weights, seen and changed.
 
 The tools for notebooks are in `attention_book.inspection.notebook`, the only module that needs
 IPython.
@@ -7,15 +7,49 @@ IPython.
 from attention_book.inspection.capture import capture_attention
 from attention_book.inspection.curves import bars, curves, regression
 from attention_book.inspection.heatmaps import heatmap, heatmaps
+from attention_book.inspection.importance import (
+    gradient_times_input,
+    hiding_effects,
+    rank_correlation,
+    replacement_effects,
+)
+from attention_book.inspection.interventions import (
+    changed_attention,
+    even,
+    forced_attention,
+    only_heaviest,
+    shuffled,
+    without_heaviest,
+    without_random,
+)
 from attention_book.inspection.labels import L, set_language
+from attention_book.inspection.teacher_forced import (
+    gold_weights,
+    target_log_probs,
+    teacher_forced_weights,
+)
 
 __all__ = [
     "L",
     "bars",
     "capture_attention",
+    "changed_attention",
     "curves",
+    "even",
+    "forced_attention",
+    "gold_weights",
+    "gradient_times_input",
     "heatmap",
     "heatmaps",
+    "hiding_effects",
+    "only_heaviest",
+    "rank_correlation",
     "regression",
+    "replacement_effects",
     "set_language",
+    "shuffled",
+    "target_log_probs",
+    "teacher_forced_weights",
+    "without_heaviest",
+    "without_random",
 ]

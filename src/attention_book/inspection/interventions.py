@@ -145,6 +145,16 @@ def shuffled(
     return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, drawn))
 
 
+def only_heaviest(weights: Weights, visible: Visible) -> Weights:
+    """Return weight 1 for the key with the largest weight, and 0 for the others.
+
+    >>> only_heaviest(torch.tensor([[0.6, 0.3, 0.1]]), torch.ones(1, 3, dtype=torch.bool))
+    tensor([[1., 0., 0.]])
+    """
+    one_hot = torch.zeros_like(weights).scatter(-1, weights.argmax(dim=-1, keepdim=True), 1)
+    return one_hot * visible
+
+
 def without_heaviest(weights: Weights, visible: Visible) -> Weights:
     """Hide the key with the largest weight from each query; the others share its weight.
 
@@ -185,6 +195,7 @@ __all__ = [
     "changed_attention",
     "even",
     "forced_attention",
+    "only_heaviest",
     "shuffled",
     "without_heaviest",
     "without_random",
