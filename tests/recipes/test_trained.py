@@ -172,21 +172,27 @@ def test_all_are_in_their_order_even_if_one_is_asked_for_twice(folder, trainings
 # --- accidents -------------------------------------------------------------------------------
 
 
-def spoil(kind: str, path: Path, model: torch.nn.Module) -> None:
+def spoil(kind: str, path: Path, first: Trained) -> None:
+    extra = {
+        "recipe": first.recipe.to_dict(),
+        "source_vocabulary": first.source_vocabulary.to_json(),
+        "target_vocabulary": first.target_vocabulary.to_json(),
+    }
     if kind == "cut":
         path.write_bytes(path.read_bytes()[:-9])
     elif kind == "empty":
         path.write_bytes(b"")
     elif kind == "foreign":
         path.write_text("not a model")
-    elif kind == "no recipe":
-        save_checkpoint(path, model=model)
-    elif kind == "another recipe":
-        extra = {"recipe": OTHER.to_dict(), "source_vocabulary": "", "target_vocabulary": ""}
-        save_checkpoint(path, model=model, extra=extra)
     else:
-        extra = {"recipe": TINY.to_dict(), "source_vocabulary": "{}", "target_vocabulary": "{}"}
-        save_checkpoint(path, model=model, extra=extra)
+        change = {
+            "no recipe": {"recipe": None},
+            "another recipe": {"recipe": OTHER.to_dict()},
+            "no vocabulary": {"source_vocabulary": "{}"},
+        }[kind]
+        with torch.no_grad():
+            first.model.decoder.readout.weight.add_(1)
+        save_checkpoint(path, model=first.model, reports=first.reports, extra={**extra, **change})
 
 
 @pytest.mark.parametrize(
@@ -195,7 +201,7 @@ def spoil(kind: str, path: Path, model: torch.nn.Module) -> None:
 def test_a_file_that_is_not_what_it_should_be_is_trained_again(folder, trainings, kind) -> None:
     first = trained(TINY)
     [path] = folder.glob("*.safetensors")
-    spoil(kind, path, first.model)
+    spoil(kind, path, trained(TINY))
     assert same(trained(TINY), first, clock=False)
     assert trainings == ["tiny", "tiny"]
     trained(TINY)
