@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
+from torch.nn import functional as F
 
 from attention_book.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
@@ -107,8 +108,15 @@ class ParallelData:
         self.truncated = 0
         sources = _not_empty([pair.source for pair in pairs], "source of pair")
         targets = _not_empty([pair.target for pair in pairs], "target of pair")
-        self._sources = [self._encode(s, source_vocabulary, max_tokens) for s in sources]
-        self._targets = [self._encode(t, target_vocabulary, max_tokens) for t in targets]
+        # Padded once: a batch is then some rows of these, cut to its longest sentence.
+        self._source, self._source_mask = _padded(
+            [self._encode(s, source_vocabulary, max_tokens) for s in sources]
+        )
+        self._target, self._target_mask = _padded(
+            [self._encode(t, target_vocabulary, max_tokens) for t in targets]
+        )
+        lengths = (mask.sum(dim=1).tolist() for mask in (self._target_mask, self._source_mask))
+        self._lengths = list(zip(*lengths, strict=True))
 
     def _encode(
         self, tokens: Sequence[str], vocabulary: Vocabulary, max_tokens: int | None
@@ -125,7 +133,7 @@ class ParallelData:
     @property
     def num_tokens(self) -> int:
         """How many real target tokens there are to predict, each ``<eos>`` included."""
-        return sum(map(len, self._targets))
+        return int(self._target_mask.sum())
 
     def batches(
         self, batch_size: int, *, seed: int | None = None, bucket: bool = True
@@ -151,18 +159,20 @@ class ParallelData:
         order = torch.randperm(len(self), generator=generator).tolist()
         if bucket:
             pools = _chunks(order, batch_size * _BATCHES_PER_POOL)
-            order = [index for pool in pools for index in sorted(pool, key=self._lengths)]
+            order = [
+                index for pool in pools for index in sorted(pool, key=self._lengths.__getitem__)
+            ]
         chunks = _chunks(order, batch_size)
         shuffled = torch.randperm(len(chunks), generator=generator).tolist()
         return (self._batch(chunks[i]) for i in shuffled)
 
-    def _lengths(self, index: int) -> tuple[int, int]:
-        return len(self._targets[index]), len(self._sources[index])
-
-    def _batch(self, indices: Sequence[int]) -> Batch:
-        source, source_mask = _padded([self._sources[i] for i in indices])
-        target, target_mask = _padded([self._targets[i] for i in indices])
-        target_input, _ = _padded([[BOS, *self._targets[i][:-1]] for i in indices])
+    def _batch(self, indices: list[int]) -> Batch:
+        rows = torch.tensor(indices)
+        num_target, num_source = map(max, zip(*(self._lengths[i] for i in indices), strict=True))
+        source, source_mask = self._source[rows, :num_source], self._source_mask[rows, :num_source]
+        target, target_mask = self._target[rows, :num_target], self._target_mask[rows, :num_target]
+        # One place to the right, so that each word is predicted from those before it.
+        target_input = F.pad(target, (1, -1), value=BOS).masked_fill(~target_mask, PAD)
         return Batch(source, source_mask, target_input, target, target_mask)
 
 
