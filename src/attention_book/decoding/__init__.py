@@ -3,10 +3,9 @@
 from attention_book.decoding.beam import BeamStep, beam_search, beam_trace
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis, length_factor
-from attention_book.decoding.translate import Attentive, Translation, attention_of, translate
+from attention_book.decoding.translate import Translation, attention_of, translate
 
 __all__ = [
-    "Attentive",
     "BeamStep",
     "Hypothesis",
     "Translation",

@@ -8,7 +8,6 @@ from attention_book.metrics.aligned_weights import (
 )
 from attention_book.metrics.alignment import (
     AlignmentScores,
-    Links,
     alignment_scores,
     corpus_alignment_scores,
     diagonal_alignment,
@@ -32,7 +31,6 @@ from attention_book.metrics.ngrams import (
 __all__ = [
     "AlignmentScores",
     "LengthBin",
-    "Links",
     "NgramMatches",
     "alignment_scores",
     "bleu_by_length",

@@ -9,11 +9,10 @@ from attention_book.models.recurrent_decoder import (
 )
 from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.seq2seq import Seq2Seq
-from attention_book.models.seq2seq_config import AttentionKind, Seq2SeqConfig
+from attention_book.models.seq2seq_config import Seq2SeqConfig
 from attention_book.models.translator import Translator
 
 __all__ = [
-    "AttentionKind",
     "DecoderState",
     "FixedContextDecoder",
     "InputDotDecoder",

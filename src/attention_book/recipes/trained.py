@@ -18,7 +18,6 @@ from attention_book.text import ParallelData, Vocabulary
 from attention_book.training import (
     CheckpointError,
     EpochReport,
-    Schedule,
     fit,
     linear_schedule,
     load_checkpoint,
@@ -27,6 +26,7 @@ from attention_book.training import (
     save_checkpoint,
     xavier_,
 )
+from attention_book.training.schedule import Schedule
 
 #: Names a folder in which trained models are kept and looked for.
 TRAINED_FOLDER = "ATTENTION_BOOK_TRAINED"
@@ -198,6 +198,7 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
             schedule=_schedule(recipe, data),
             validation=_validation(recipe, source, target),
             checkpoint=checkpoint,
+            checkpoint_every=max(1, recipe.epochs // 10),
         )
         history = tuple(progress(reports, total=recipe.epochs, description=recipe.name))
     return Trained(model.eval(), source, target, history, recipe)

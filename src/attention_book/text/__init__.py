@@ -14,9 +14,9 @@ from attention_book.text.pairs import (
     SentencePair,
     read_pairs,
 )
-from attention_book.text.phrasebook import PhrasebookLanguage, phrasebook, topics
+from attention_book.text.phrasebook import phrasebook, topics
 from attention_book.text.splits import leaks, split_pairs
-from attention_book.text.tokens import Language, detokenize, tokenize
+from attention_book.text.tokens import detokenize, tokenize
 from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
 
 __all__ = [
@@ -28,9 +28,7 @@ __all__ = [
     "Batch",
     "CorpusError",
     "GrammarCorpus",
-    "Language",
     "ParallelData",
-    "PhrasebookLanguage",
     "Problem",
     "Reading",
     "Sentence",

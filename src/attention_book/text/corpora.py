@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pooch
 from tqdm import tqdm
 
 from attention_book.text.downloads import download
@@ -195,6 +194,9 @@ def _find(name: str, progress: bool | None) -> Path:
 
 
 def _download(name: str, progress: bool | None) -> Path:
+    with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
+        warnings.simplefilter("ignore")
+        import pooch
     url, checksum = _FILES[name]
     path = Path(pooch.os_cache("attention_book")) / name
 

@@ -6,9 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-#: The numbers of the four tokens that are no words: padding, an unknown word, and the
-#: beginning and the end of a sentence.
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
+#: The number of ``<pad>``, which fills a batch up.
+PAD = 0
+#: The number of ``<unk>``, which stands for every unknown word.
+UNK = 1
+#: The number of ``<bos>``, the beginning of a sentence.
+BOS = 2
+#: The number of ``<eos>``, the end of a sentence.
+EOS = 3
+#: The four tokens that are no words, by number.
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 
 _FORMAT = "attention_book vocabulary 1"

@@ -13,7 +13,7 @@ from attention_book.training.initialise import xavier_
 from attention_book.training.loss import loss_per_token, token_losses
 from attention_book.training.progress import progress
 from attention_book.training.reports import EpochReport
-from attention_book.training.schedule import Schedule, linear_schedule
+from attention_book.training.schedule import linear_schedule
 from attention_book.training.stopping import EarlyStopping
 from attention_book.training.trainer import fit
 
@@ -23,7 +23,6 @@ __all__ = [
     "EarlyStopping",
     "EpochReport",
     "Report",
-    "Schedule",
     "batch_loss",
     "descend",
     "evaluate_loss",
