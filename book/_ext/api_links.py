@@ -32,7 +32,7 @@ FOREIGN_PACKAGES = {
 }
 FOREIGN_NAMES = {
     *("Tensor", "Float", "Bool", "Int", "Shaped"),
-    *("NDArray", "Axes", "Figure", "Colormap", "Path", "ModuleType"),
+    *("NDArray", "Axes", "Figure", "Colormap", "Path", "ModuleType", "Tokenizer"),
     *dir(builtins),
     *typing.__all__,
     *collections.abc.__all__,

@@ -75,6 +75,11 @@ def notebook_key(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:32]
 
 
+def trains(notebook: nbformat.NotebookNode) -> bool:
+    """Return whether a notebook asks for trained models."""
+    return any("attention_book.recipes" in cell.source for cell in notebook.cells)
+
+
 class Outputs:
     """The kept outputs: one folder for each results key, one file for each notebook."""
 
@@ -154,6 +159,8 @@ class Executor:
                 runs.append(Run(docname, notebook, folder, timeout))
         if not runs:
             return
+        # Chapters that train models share the work with whoever runs beside them: not last, alone.
+        runs.sort(key=lambda run: not trains(run.notebook))
         jobs = min(int(os.environ.get("BOOK_JOBS") or min(os.cpu_count() or 1, 4)), len(runs))
         names = ", ".join(run.name for run in runs)
         logger.info("executing %d chapters, %d at a time: %s", len(runs), jobs, names)

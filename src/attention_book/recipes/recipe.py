@@ -150,7 +150,7 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """A short number made of all settings: other settings, another digest."""
+        """A short number made of all settings; other settings give another one."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -79,7 +79,7 @@ class SubwordTokenizer:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """All pieces: the bytes first, then in the order in which they were joined."""
+        """All pieces, the bytes first, then in the order in which they were joined."""
         numbers = self._tokenizer.get_vocab()
         return tuple(_readable(piece) for piece in sorted(numbers, key=numbers.__getitem__))
 
