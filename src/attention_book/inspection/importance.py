@@ -39,18 +39,18 @@ def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     """
     num_sentences, num_places = batch.source.shape
     rows = torch.arange(num_sentences).repeat_interleave(num_places)
-    others = ~torch.eye(num_places, dtype=torch.bool).repeat(num_sentences, 1)[:, None, :]
+    others = ~torch.eye(num_places, dtype=torch.bool).repeat(num_sentences, 1)
     memory = model.encode(batch.source, batch.source_mask)
     blind = memory.select(rows)
-    blind = replace(blind, mask=blind.mask & others)
+    blind = replace(blind, mask=blind.mask & others[:, None, :])
     state, effects = model.start(memory), []
     steps = zip(batch.target_input.T, batch.target_output.T, strict=True)
     for token, word in steps:
         before = replace(state.select(rows), memory=blind)
         hidden, _ = model.step(token[rows], before)
         seen, state = model.step(token, state)
-        loss = log_probs_of(seen, word)[rows] - log_probs_of(hidden, word[rows])
-        effects.append(loss.view(num_sentences, num_places))
+        lost = log_probs_of(seen, word)[rows] - log_probs_of(hidden, word[rows])
+        effects.append(lost.view(num_sentences, num_places))
     return _only_real(torch.stack(effects, dim=1), batch)
 
 
