@@ -44,7 +44,7 @@ for name in json.loads(sys.argv[1]):
     notebook = nbformat.read(name, as_version=4)
     try:
         quietly = ["--IPKernelApp.log_level=CRITICAL"]
-        client = NotebookClient(notebook, timeout=600, extra_arguments=quietly)
+        client = NotebookClient(notebook, timeout=1800, extra_arguments=quietly)
         client.execute(cwd=sys.argv[2])
         outputs = [o for c in notebook.cells for o in c.get("outputs", [])]
         wrong = [o.get("text") or o.get("evalue") for o in outputs
@@ -104,11 +104,13 @@ def main(arguments: list[str] | None = None) -> int:
         notebooks = [path for path in notebooks if path.stem in options.names]
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
+        # The notebooks train their models once, together, and not each of them anew.
+        environment = {"OMP_NUM_THREADS": "1", "ATTENTION_BOOK_TRAINED": f"{folder}/trained"}
         if options.here:
-            results = run_notebooks(Path(sys.executable), notebooks, hiding(Path(folder)))
+            python, environment = Path(sys.executable), environment | hiding(Path(folder))
         else:
             python = fresh_environment(Path(folder) / "venv")
-            results = run_notebooks(python, notebooks, {"OMP_NUM_THREADS": "1"})
+        results = run_notebooks(python, notebooks, environment)
     failed = {name: error for name, error in results.items() if error}
     for name, error in failed.items():
         print(f"{Path(name).relative_to(ROOT)}:\n{error}\n")

@@ -44,6 +44,7 @@ PACKAGES = (
 #: Tells the package where this build keeps its trained models: under the same key as the
 #: outputs, so that a model never outlives the code that trained it.
 TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
+TRAINED = "trained"
 
 #: How many sets of outputs are kept, so that switching between two branches executes nothing.
 KEPT_KEYS = 4
@@ -67,6 +68,12 @@ def results_key(root: Path, patterns: list[str]) -> str:
     files = {p for p in files if "__pycache__" not in p.parts and ".egg-info" not in str(p)}
     digest.update(digest_of_files(files, root).encode())
     return digest.hexdigest()[:16]
+
+
+def trained_folder(root: Path) -> Path:
+    """Return where a build of the present sources in ``root`` keeps its trained models."""
+    key = results_key(root, list(INPUTS))
+    return root / "book" / "_build" / ".jupyter_cache" / key / TRAINED
 
 
 def notebook_key(notebook: nbformat.NotebookNode) -> str:
@@ -134,9 +141,8 @@ class Executor:
         self.root = Path(app.srcdir).parent
         self.key = results_key(self.root, app.config.keyed_execution_inputs)
         self.outputs = Outputs(build / ".jupyter_cache", self.key)
-        self.environment = kernel_environment(build / ".kernels", self.root / "src") | {
-            TRAINED_VARIABLE: str(self.outputs.folder / "trained")
-        }
+        self.environment = kernel_environment(build / ".kernels", self.root / "src")
+        self.environment[TRAINED_VARIABLE] = str(self.outputs.folder / TRAINED)
         self.failed: dict[str, nbformat.NotebookNode] = {}
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:

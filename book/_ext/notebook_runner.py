@@ -56,7 +56,7 @@ class Run:
     name: str
     notebook: NotebookNode
     folder: Path
-    timeout: int = 600
+    timeout: int = 1800
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from book_index import BookIndex
 from check_notebooks import hiding
+from keyed_execution import TRAINED_VARIABLE, trained_folder
 from myst_blocks import ExportError
 from myst_inline import RESIDUE
 from myst_notebook import PageExporter, object_source
@@ -288,6 +289,8 @@ def test_notebooks_run_where_only_the_package_is_installed(tmp_path):
     (tmp_path / "hide").mkdir()
     environment = {**os.environ, **hiding(tmp_path / "hide")}
     environment.pop("ATTENTION_BOOK_BUILD", None)
+    # What a build has trained need not be trained again, and the other way round.
+    environment[TRAINED_VARIABLE] = str(trained_folder(ROOT))
     probe = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import sphinx")])
     runs = [Run("probe", probe, tmp_path)]
     for number, chapter in enumerate(CHAPTERS):

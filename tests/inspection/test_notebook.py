@@ -116,3 +116,12 @@ def test_a_whole_module_can_be_shown():
 def test_something_without_source_is_refused():
     with pytest.raises(TypeError):
         notebook.show_source(len)
+
+
+def test_timings_can_be_hidden_from_a_comparison(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ATTENTION_BOOK_TIMINGS", "0")
+    notebook.glue("timing_epoch", 3.25)
+    notebook.glue("epochs", 3)
+    assert capsys.readouterr().out == "timing_epoch = 0\nepochs = 3\n"

@@ -16,6 +16,8 @@ from attention_book.inspection.style import SAVE_METADATA, use_style
 
 #: Set to 1 by the book's build for its kernels.
 BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
+#: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
+TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
 #: Before a mime type it tells myst-nb that the value is glued and not shown.
 GLUE_PREFIX = "application/papermill.record/"
 
@@ -57,6 +59,7 @@ def _draw_as_svg(shell: Any) -> None:
 def glue(name: str, value: Any) -> None:
     """Give a number or a word of this run to the prose, under a name.
 
+    A name that begins with ``timing_`` says that the value is another one in every run.
     In the book it is stored without being shown, and ``{glue:text}`` inserts it.
     In a reader's notebook, where no prose can fetch it, it is printed.
 
@@ -74,6 +77,8 @@ def glue(name: str, value: Any) -> None:
     if not name.isidentifier():
         raise ValueError(f"name must be letters, digits and underscores, got {name!r}")
     plain = _plain(value)
+    if name.startswith("timing_") and os.environ.get(TIMINGS_VARIABLE) == "0":
+        plain = type(plain)()
     if in_book_build():
         record: dict[str, Any] = {"scrapbook": {"name": name, "mime_prefix": GLUE_PREFIX}}
         display({GLUE_PREFIX + "text/plain": repr(plain)}, raw=True, metadata=record)
