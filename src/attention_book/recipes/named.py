@@ -58,6 +58,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             _grammar("bahdanau", "bahdanau", source="en", target="zh"),
             _grammar("bahdanau", "bahdanau", source="zh", target="en"),
             _grammar("bahdanau-one-way", "bahdanau", bidirectional=False),
+            _grammar("luong-one-way", "luong-general", bidirectional=False),
             _grammar("none-wide", "none", d_hidden=192),
             _PHRASEBOOK,
         )

@@ -1,6 +1,7 @@
 """A training set from the grammar, and three ways of holding sentences out."""
 
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from attention_book.text.grammar import stream
@@ -79,6 +80,13 @@ def grammar_corpus(
     True
     """
     _check(source, target, num_train=num_train, num_test=num_test)
+    parts = _draw(num_train, num_test, seed)
+    return GrammarCorpus(*(tuple(s.pair(source, target) for s in part) for part in parts))
+
+
+@cache
+def _draw(num_train: int, num_test: int, seed: int) -> tuple[tuple[Sentence, ...], ...]:
+    """Draw the sentences of all splits: once, for all pairs of languages."""
     plain: list[Sentence] = []
     combined: list[Sentence] = []
     long: list[Sentence] = []
@@ -93,9 +101,9 @@ def grammar_corpus(
     # The longer the stream, the rarer its short sentences, which have all been said:
     # shuffled, each split has its share of them.
     Random(seed).shuffle(plain)
-    parts = (plain[2 * num_test :], plain[:num_test], plain[num_test : 2 * num_test],
-             combined, long)  # fmt: skip
-    return GrammarCorpus(*(tuple(s.pair(source, target) for s in part) for part in parts))
+    train, held_out = plain[2 * num_test :], plain[: 2 * num_test]
+    splits = (train, held_out[:num_test], held_out[num_test:], combined, long)
+    return tuple(map(tuple, splits))
 
 
 def _kind(sentence: Sentence) -> str:
