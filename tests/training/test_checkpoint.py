@@ -78,13 +78,14 @@ def test_without_an_optimizer_the_random_numbers_are_left_alone(trained, make_mo
     assert content(other) == content(model)
 
 
-def test_what_was_loaded_is_a_copy(trained, make_model, path) -> None:
-    model, _ = trained
-    save_checkpoint(path, model=model)
+def test_what_was_loaded_is_a_copy(trained, make_model, adam, path) -> None:
+    model, optimizer = trained
+    save_checkpoint(path, model=model, optimizer=optimizer)
     other = make_model(seed=9)
-    load_checkpoint(path, model=other)
+    its_optimizer = adam(other)
+    load_checkpoint(path, model=other, optimizer=its_optimizer)
     path.write_bytes(bytes(path.stat().st_size))
-    assert content(other) == content(model)
+    assert content(other, its_optimizer) == content(model, optimizer)
 
 
 def test_tied_weights_are_written_and_stay_tied(path) -> None:

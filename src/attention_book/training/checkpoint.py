@@ -115,7 +115,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     ...     read_checkpoint(path)
     Checkpoint(reports=(), extra={})
     """
-    return _checkpoint(path, _read(path)[1])
+    return _checkpoint(path, _read(path, with_tensors=False)[1])
 
 
 def load_checkpoint(
@@ -167,11 +167,13 @@ def _write(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _read(path: Path, *, with_tensors: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["attention_book"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            names = file.keys() if with_tensors else ()
+            # Copies: the library's tensors are windows on the file, which may be replaced.
+            tensors = {name: file.get_tensor(name).clone() for name in names}
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise CheckpointError(
             f"{path}: expected a checkpoint, got something else: {error}"
