@@ -32,8 +32,8 @@ def make_data() -> Callable[..., ParallelData]:
     """A function that makes parallel data of so many pairs."""
     vocabulary = Vocabulary.build([(*LETTERS, ".")])
 
-    def make(number: int = 23, *, seed: int = 5) -> ParallelData:
-        return ParallelData(pairs(number, seed=seed), vocabulary, vocabulary)
+    def make(number: int = 23, *, seed: int = 5, max_tokens: int | None = None) -> ParallelData:
+        return ParallelData(pairs(number, seed=seed), vocabulary, vocabulary, max_tokens=max_tokens)
 
     return make
 

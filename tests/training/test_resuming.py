@@ -150,6 +150,10 @@ def test_the_checkpoint_of_another_training_is_refused_and_nothing_changes(
         ({"schedule": lambda step: 1.0}, "schedule: expected True, got False"),
         ({"data": make_data(22)}, "data: expected 22 pairs, .* got 23 pairs"),
         ({"data": make_data(seed=6)}, "data: expected 23 pairs, .* got 23 pairs"),
+        (
+            {"data": make_data(max_tokens=50)},
+            "data: expected 23 pairs, .*=50,.* got 23 pairs, .*=None",
+        ),
         ({"validation": None}, "validation: expected None, got 7 pairs"),
         ({"epochs": 1}, "expected at most 1 epochs, got 2"),
         ({"optimizer": lambda m: torch.optim.Adam(m.parameters(), lr=0.02)}, "optimizer: expected"),

@@ -105,7 +105,7 @@ class ParallelData:
             raise ValueError(f"max_tokens: expected 2 or more, got {max_tokens}")
         self.pairs = tuple(pairs)
         self.source_vocabulary, self.target_vocabulary = source_vocabulary, target_vocabulary
-        self.truncated = 0
+        self.max_tokens, self.truncated = max_tokens, 0
         sources = _not_empty([pair.source for pair in pairs], "source of pair")
         targets = _not_empty([pair.target for pair in pairs], "target of pair")
         # Padded once: a batch is then some rows of these, cut to its longest sentence.

@@ -66,10 +66,13 @@ def resume(
 
 
 def _fingerprint(data: ParallelData) -> str:
-    """Return a short number made of all sentences and both vocabularies."""
+    """Return a line made of all sentences, where they are cut, and both vocabularies."""
     digest = hashlib.sha256()
     for pair in data.pairs:
         digest.update(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n".encode())
     for vocabulary in (data.source_vocabulary, data.target_vocabulary):
         digest.update(" ".join(vocabulary.tokens).encode())
-    return f"{len(data)} pairs, {data.num_tokens} target tokens, {digest.hexdigest()[:16]}"
+    return (
+        f"{len(data)} pairs, {data.num_tokens} target tokens, "
+        f"max_tokens={data.max_tokens}, {digest.hexdigest()[:16]}"
+    )
