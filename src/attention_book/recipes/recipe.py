@@ -9,10 +9,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from attention_book.attention.checks import check_positive, check_sizes
+from attention_book.attention.checks import check_positive, check_probability, check_sizes
 from attention_book.models import Seq2SeqConfig
 from attention_book.text import SentencePair, grammar_corpus
-from attention_book.text.phrasebook import PhrasebookLanguage, phrasebook
+from attention_book.text.phrasebook import PhrasebookLanguage, check_languages, phrasebook
 
 Corpus = Literal["grammar", "phrasebook"]
 Splits = Mapping[str, tuple[SentencePair, ...]]
@@ -94,14 +94,28 @@ class Recipe:
             raise ValueError(f"corpus: expected 'grammar' or 'phrasebook', got {self.corpus!r}")
         if self.schedule not in _SCHEDULES:
             raise ValueError(f"schedule: expected one of {_SCHEDULES}, got {self.schedule!r}")
-        check_sizes(epochs=self.epochs, batch_size=self.batch_size)
-        if self.num_train is not None:
-            check_sizes(num_train=self.num_train)
-        check_positive("learning_rate", self.learning_rate)
+        check_languages(self.source, self.target)
+        self._check_numbers()
         self._check_what_goes_together()
         # A copy that nobody can change: the digest must stay true.
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         self.model_config(source_vocabulary=1, target_vocabulary=1)
+
+    def _check_numbers(self) -> None:
+        sizes = {
+            name: getattr(self, name)
+            for name in ("num_train", "max_tokens", "min_frequency", "epochs", "batch_size")
+        }
+        check_sizes(**{name: size for name, size in sizes.items() if size is not None})
+        check_positive("learning_rate", self.learning_rate)
+        if self.clip is not None:
+            check_positive("clip", self.clip)
+        check_probability("label_smoothing", self.label_smoothing)
+        for name in ("num_test", "warmup"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name}: expected 0 or more, got {getattr(self, name)}")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed: expected a number from 0 to 2**32 - 1, got {self.seed}")
 
     def _check_what_goes_together(self) -> None:
         if self.corpus == "grammar" and (self.max_tokens is not None or self.leave_out):

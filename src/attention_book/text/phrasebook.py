@@ -79,7 +79,7 @@ def phrasebook(
     >>> max(len(pair.source) for pair in phrasebook(max_tokens=4))
     4
     """
-    _check_languages(source, target)
+    check_languages(source, target)
     left, right = _LANGUAGES.index(source), _LANGUAGES.index(target)
     pairs = dict.fromkeys(SentencePair(line[left], line[right]) for line in _lines())
     if max_tokens is None:
@@ -90,7 +90,8 @@ def phrasebook(
     return short
 
 
-def _check_languages(source: str, target: str) -> None:
+def check_languages(source: str, target: str) -> None:
+    """Refuse languages that are not two of the three."""
     if source == target or not {source, target} <= set(_LANGUAGES):
         raise ValueError(
             f"source, target: expected two of {_LANGUAGES}, got {source!r} and {target!r}"
