@@ -223,8 +223,9 @@ def test_wrong_input_is_one_clear_error(table_model, sources) -> None:
         ({"width": 0}, "width: expected 1 or more, got 0"),
         ({"num_best": 0}, "num_best: expected 1 or more, got 0"),
         ({"num_best": 4}, "num_best: expected at most width=3, got 4"),
-        ({"length_penalty": -0.5}, "length_penalty: expected 0 or more, got -0.5"),
-        ({"length_penalty": math.nan}, "length_penalty: expected 0 or more, got nan"),
+        ({"length_penalty": -0.5}, "length_penalty: expected a number from 0 to 10, got -0.5"),
+        ({"length_penalty": math.nan}, "length_penalty: expected a number from 0 to 10, got nan"),
+        ({"length_penalty": 11.0}, "length_penalty: expected a number from 0 to 10, got 11.0"),
         ({"max_tokens": 0}, "max_tokens: expected 1 or more, got 0"),
     ]:
         with pytest.raises(ValueError, match=message):

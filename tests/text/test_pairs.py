@@ -12,6 +12,7 @@ PROBLEMS = {
     "two tabs": (b"Go.\tVa.\tCC-BY\n", "expected source TAB target, got 2 tabs"),
     "blank line": (b"\n", "expected source TAB target, got no tab"),
     "latin 1": ("Go.\tÉté.\n".encode("latin-1"), "expected UTF-8, got the byte 0xc9 at byte 5"),
+    "null byte": (b"Go.\tVa\0 !\n", "expected UTF-8, got a null byte at byte 7"),
     "empty source": (b" \tVa !\n", "expected two sentences, got an empty source"),
     "empty target": (
         "Go.\t\u202f\n".encode(), "expected two sentences, got an empty target",

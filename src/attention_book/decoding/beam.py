@@ -5,7 +5,6 @@ row ``sentence * width + beam`` of the model's state belongs to that beam, and t
 state's ``select`` follows as beams are dropped and branch.
 """
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +16,9 @@ from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import evaluating, limits, next_log_probs
 from attention_book.models.translator import Memory, State, Translator
 from attention_book.shapes import StepIds, TokenIds, TokenMask
+
+# Around 1 is usual; from about 50 on every score would be rounded to 0.
+_MAX_LENGTH_PENALTY = 10
 
 
 def _predict(
@@ -57,7 +59,7 @@ def beam_search(
         width: How many beginnings are kept for each sentence.
         num_best: How many sentences to return for each source, at most ``width``;
             fewer come back only where there are no more.
-        length_penalty: The exponent :math:`\\alpha`, 0 or more. With 0 the most
+        length_penalty: The exponent :math:`\\alpha`, from 0 to 10. With 0 the most
             probable sentence wins, often a short one.
         max_tokens: The most tokens that a sentence may get, ``<eos>`` included; one
             number, or one for each sentence.
@@ -66,7 +68,7 @@ def beam_search(
         For each source its sentences, all different, the best score first.
 
     Raises:
-        ValueError: if a number is too small, ``num_best`` above ``width``, the shapes
+        ValueError: if a number is out of its range, ``num_best`` above ``width``, the shapes
             don't fit, or the model predicts nothing finite.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
@@ -183,5 +185,8 @@ def _check(*, width: int, num_best: int, length_penalty: float) -> None:
             raise ValueError(f"{name}: expected 1 or more, got {number}")
     if num_best > width:
         raise ValueError(f"num_best: expected at most width={width}, got {num_best}")
-    if not 0 <= length_penalty < math.inf:
-        raise ValueError(f"length_penalty: expected 0 or more, got {length_penalty}")
+    if not 0 <= length_penalty <= _MAX_LENGTH_PENALTY:
+        raise ValueError(
+            f"length_penalty: expected a number from 0 to {_MAX_LENGTH_PENALTY}, "
+            f"got {length_penalty}"
+        )

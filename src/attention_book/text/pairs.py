@@ -180,6 +180,8 @@ def _parse(
     except UnicodeDecodeError as error:
         reason = f"expected UTF-8, got the byte 0x{line[error.start]:02x} at byte {error.start + 1}"
         return Problem(number, reason)
+    if b"\0" in line:  # UTF-16 without its mark can pass for UTF-8, but for these
+        return Problem(number, f"expected UTF-8, got a null byte at byte {line.index(0) + 1}")
     if len(columns) != 2:
         tabs = f"{len(columns) - 1} tabs" if len(columns) > 1 else "no tab"
         return Problem(number, f"expected source TAB target, got {tabs}")
