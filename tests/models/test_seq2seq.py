@@ -205,6 +205,9 @@ def test_location_refuses_a_source_that_is_too_long(build: Build, source: Tensor
         model(source, source > 0, source)
     short = source[1:]  # 7 columns, but only 5 real tokens
     assert model(short, short > 0, short).isfinite().all()
+    weights = model.weights(short, short > 0, short)
+    assert weights.shape == (2, 7, 7)
+    torch.testing.assert_close(weights[..., :5].sum(dim=-1), torch.ones(2, 7).double())
 
 
 def test_kinds_that_do_not_fit_are_refused(build: Build) -> None:

@@ -110,7 +110,8 @@ class LocationDecoder(RecurrentDecoder):
         _, mask = self._places(memory)
         assert run.previous is not None
         weights = self.attention.weights(run.queries, run.previous, mask)
-        return weights[..., : memory.values.shape[1]]
+        # As wide as the source, whether it has fewer columns than places or more (of padding).
+        return F.pad(weights, (0, memory.values.shape[1] - weights.shape[-1]))
 
     def _places(self, memory: SourceMemory) -> tuple[Float[Tensor, "batch place d_source"], Tensor]:
         """Fill the source up to the fixed number of places."""
