@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attention_book.inspection import capture_attention
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Translator
@@ -156,33 +156,76 @@ def test_keys_are_projected_once_per_sentence(
     assert len(calls) == 1
 
 
-def test_bahdanau_equals_the_formulas_word_by_word(
-    build: Build, source: Tensor, target: Tensor
-) -> None:
-    """An oracle written out with loops, from the paper's equations, for one layer."""
-    model = build("bahdanau", num_layers=1, d_embed=5, d_hidden=3)
-    row, length = 2, 5
-    parameters = dict(model.named_parameters())
-    W_q, W_k, w_v = (
-        parameters[f"decoder.attention.score.score.{name}.weight"] for name in ("W_q", "W_k", "w_v")
-    )
-    gru = [
-        parameters[f"decoder.gru.{n}_l0"] for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    ]
-    states, _ = model.encoder.forwards[0](model.encoder.embedding(source[row, :length]))
-    s, expected = states[-1], []
-    for word in target[row]:
-        scores = torch.stack([w_v[0] @ torch.tanh(W_q @ s + W_k @ h) for h in states])
-        weights = scores.exp() / scores.exp().sum()
-        context = sum(weight * h for weight, h in zip(weights, states, strict=True))
-        y = model.decoder.embedding.weight[word]
-        r_i, z_i, n_i = (gru[0] @ torch.cat((context, y)) + gru[2]).chunk(3)
-        r_h, z_h, n_h = (gru[1] @ s + gru[3]).chunk(3)
+def gru_by_hand(gru: nn.GRU, inputs: Tensor, states: list[Tensor]) -> list[Tensor]:
+    """One step of every layer, from the formulas in torch's documentation of nn.GRU."""
+    after = []
+    for (W_i, W_h, b_i, b_h), state in zip(gru.all_weights, states, strict=True):
+        r_i, z_i, n_i = (W_i @ inputs + b_i).chunk(3)
+        r_h, z_h, n_h = (W_h @ state + b_h).chunk(3)
         r, z = torch.sigmoid(r_i + r_h), torch.sigmoid(z_i + z_h)
-        s = (1 - z) * torch.tanh(n_i + r * n_h) + z * s
-        expected.append(model.decoder.readout(s))
+        inputs = (1 - z) * torch.tanh(n_i + r * n_h) + z * state
+        after.append(inputs)
+    return after
+
+
+def look_by_hand(scores: list[Tensor], values: Tensor) -> Tensor:
+    weights = torch.stack(scores).exp()
+    return sum(weight * h for weight, h in zip(weights / weights.sum(), values, strict=True))
+
+
+def additive(score: nn.Module, query: Tensor, key: Tensor) -> Tensor:
+    hidden = torch.tanh(score.W_q.weight @ query + score.W_k.weight @ key)
+    return score.w_v.weight[0] @ hidden
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("kind", ["none", "bahdanau", "luong-general", "luong-concat"])
+def test_the_decoders_equal_their_papers_formulas_word_by_word(
+    build: Build, source: Tensor, target: Tensor, kind: str, both_ways: bool, num_layers: int
+) -> None:
+    sizes = {"num_layers": num_layers, "d_embed": 5, "d_hidden": 3, "bidirectional": both_ways}
+    model, row, length = build(kind, **sizes), 2, 5
+    decoder = model.decoder
+    read = source[row : row + 1, :length]
+    values, final = model.encoder(read, read > 0)
+    values, final = values[0], final[:, 0]
+    states, expected = list(final), []
+    for word in target[row]:
+        y = decoder.embedding.weight[word]
+        if kind == "none":
+            states = gru_by_hand(decoder.gru, torch.cat((final[-1], y)), states)
+            features = states[-1]
+        elif kind == "bahdanau":
+            score = decoder.attention.score.score
+            context = look_by_hand([additive(score, states[-1], h) for h in values], values)
+            states = gru_by_hand(decoder.gru, torch.cat((context, y)), states)
+            features = states[-1]
+        else:
+            states, score = gru_by_hand(decoder.gru, y, states), decoder.attention.score.score
+            if kind == "luong-general":
+                scores = [states[-1] @ score.W @ h for h in values]
+            else:
+                scores = [additive(score, states[-1], h) for h in values]
+            context = look_by_hand(scores, values)
+            features = torch.tanh(decoder.join(torch.cat((context, states[-1]))))
+        expected.append(decoder.readout(features))
     logits = model(source, source > 0, target)[row]
     torch.testing.assert_close(logits, torch.stack(expected))
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+@pytest.mark.parametrize("kind", ["none", "bahdanau", "luong-general", "luong-concat", "location"])
+def test_dropout_stands_between_all_layers(
+    build: Build, source: Tensor, target: Tensor, kind: str, both_ways: bool
+) -> None:
+    """With everything dropped, no word gets past the first layer of encoder or decoder."""
+    model = build(kind, bidirectional=both_ways, dropout=1.0)
+    others = torch.where(source > 0, (source - 3) % 9 + 4, 0), (target - 3) % 13 + 4
+    for training in (False, True):
+        model.train(training)
+        logits, other = model(source, source > 0, target), model(others[0], source > 0, others[1])
+        assert torch.equal(logits, other) is training
 
 
 def test_shapes_of_the_classic_example() -> None:
