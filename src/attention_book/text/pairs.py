@@ -1,6 +1,5 @@
 """Pairs of sentences that say the same in two languages, and files of them."""
 
-import codecs
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -173,9 +172,7 @@ def pairs_from_lines(
 def _parse(
     line: bytes, number: int, languages: tuple[Language, Language], max_tokens: int | None
 ) -> SentencePair | Problem:
-    if number == 1:
-        line = line.removeprefix(codecs.BOM_UTF8)
-    try:
+    try:  # a byte order mark may stay: tokenize drops it, like all that is invisible
         columns = line.rstrip(b"\r\n").decode("utf-8").split("\t")
     except UnicodeDecodeError as error:
         reason = f"expected UTF-8, got the byte 0x{line[error.start]:02x} at byte {error.start + 1}"
