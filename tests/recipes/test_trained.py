@@ -180,6 +180,8 @@ def spoil(kind: str, path: Path, first: Trained) -> None:
     }
     if kind == "cut":
         path.write_bytes(path.read_bytes()[:-9])
+    elif kind == "a changed byte":
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
     elif kind == "empty":
         path.write_bytes(b"")
     elif kind == "foreign":
@@ -196,7 +198,8 @@ def spoil(kind: str, path: Path, first: Trained) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["cut", "empty", "foreign", "no recipe", "another recipe", "no vocabulary"]
+    "kind",
+    ["cut", "a changed byte", "empty", "foreign", "no recipe", "another recipe", "no vocabulary"],
 )
 def test_a_file_that_is_not_what_it_should_be_is_trained_again(folder, trainings, kind) -> None:
     first = trained(TINY)

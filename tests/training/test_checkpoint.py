@@ -187,6 +187,35 @@ def test_a_broken_file_is_one_clear_error_and_nothing_changes(trained, path, kin
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_a_changed_bit_is_noticed(trained, make_model, adam, path) -> None:
+    save_checkpoint(path, model=trained[0], optimizer=trained[1])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+    model = make_model(seed=9)
+    its_optimizer = adam(model)
+    before = content(model, its_optimizer)
+    with pytest.raises(CheckpointError, match=r"expected the tensors that were written, got other"):
+        load_checkpoint(path, model=model, optimizer=its_optimizer)
+    assert content(model, its_optimizer) == before
+
+
+def test_every_type_of_tensor_comes_back(path) -> None:
+    class Model(nn.Module):
+        def __init__(self, value: int) -> None:
+            super().__init__()
+            for dtype in (torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.bool):
+                self.register_buffer(
+                    f"a_{dtype}".replace(".", "_"), torch.full((3,), value).to(dtype)
+                )
+            self.register_buffer("number", torch.tensor(value))
+            self.register_buffer("empty", torch.zeros(0, 3))
+
+    model, other = Model(1), Model(0)
+    save_checkpoint(path, model=model)
+    load_checkpoint(path, model=other)
+    assert content(other) == content(model)
+
+
 def test_no_file_is_no_checkpoint(trained, path) -> None:
     for read in (read_checkpoint, lambda path: load_checkpoint(path, model=trained[0])):
         with pytest.raises(FileNotFoundError):

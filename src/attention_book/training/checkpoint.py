@@ -5,6 +5,7 @@ and the state of the random numbers, and in its metadata, as JSON, all the rest.
 Nothing in it is ever executed, as a pickle would be.
 """
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -98,6 +99,7 @@ def save_checkpoint(
         tensors |= _random_states()
     # Copies: tensors that share their memory, as tied embeddings do, are refused otherwise.
     copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    about["digest"] = _digest(copies)
     _write(path, save(copies, metadata={"attention_book": json.dumps(about)}))
 
 
@@ -181,7 +183,18 @@ def _read(path: Path, *, with_tensors: bool = True) -> tuple[dict[str, Tensor], 
     found = about.get("format") if isinstance(about, dict) else about
     if found != _FORMAT:
         raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
+    if with_tensors and about.get("digest") != _digest(tensors):
+        raise CheckpointError(f"{path}: expected the tensors that were written, got others")
     return tensors, about
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """Return a number made of all bytes: a disk may damage a file without cutting it."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
@@ -193,11 +206,8 @@ def _checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }
+    size = len(prefix)
+    return {name[size:]: value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def _config(model: nn.Module) -> dict[str, Any] | None:
