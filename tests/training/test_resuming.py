@@ -13,6 +13,7 @@ from attention_book.training import (
     CheckpointError,
     EarlyStopping,
     fit,
+    load_checkpoint,
     read_checkpoint,
     save_checkpoint,
 )
@@ -39,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 def start(make_model, make_data, adam):
     """A function that starts, or goes on with, a training, with a new model and optimizer."""
 
-    def begin(path: Path | None, *, model_seed: int = 1, **changes: object):
+    def begin(path: str | Path | None, *, model_seed: int = 1, **changes: object):
         model = make_model(model_seed)
         optimizer = changes.pop("optimizer", adam)(model)
         options = {"epochs": 5, "batch_size": 5, "validation": make_data(7, seed=9), **changes}
@@ -65,6 +66,14 @@ def test_a_resumed_training_is_the_uninterrupted_one(start, path, every, stopped
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(ours[n][name], theirs[n][name]) for n in theirs for name in theirs[n])
     assert read_checkpoint(path).epoch == 5
+
+
+def test_the_file_may_be_named_by_a_string(start, path) -> None:
+    list(start(str(path), epochs=2)[2])
+    assert read_checkpoint(str(path)).epoch == 2
+    again, _, rest = start(path, epochs=2)
+    list(rest)
+    load_checkpoint(str(path), model=again)
 
 
 def test_the_schedule_goes_on_where_it_was(start, path) -> None:

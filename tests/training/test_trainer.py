@@ -26,6 +26,19 @@ def history(reports) -> list[tuple]:
 # --- the steps -------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("clip", [None, 1.0])
+def test_a_long_gradient_is_followed_as_far_as_clip_allows(make_model, data, clip) -> None:
+    model = make_model(dropout=0.0)
+    with torch.no_grad():
+        model.decoder.readout.weight.mul_(50)  # for a loss with steep walls
+    before = nn.utils.parameters_to_vector(model.parameters()).detach().double()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    [report] = fit(model, data, optimizer, epochs=1, batch_size=len(data), clip=clip)
+    step = nn.utils.parameters_to_vector(model.parameters()).detach().double() - before
+    assert report.gradient_norm > 2
+    assert step.norm().item() == pytest.approx(clip or report.gradient_norm, rel=1e-4)
+
+
 @pytest.mark.parametrize("clip", [None, 0.5])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
 def test_the_epochs_are_those_of_a_loop_by_hand(make_model, data, clip, smoothing) -> None:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from attention_book.training.optimizer_state import optimizer_rest, optimizer_tensors, restore
 from attention_book.training.reports import EpochReport
 
+_Tensors = dict[str, Tensor]
 _FORMAT = "attention_book checkpoint 1"
 _MODEL, _OPTIMIZER, _RANDOM = "model.", "optimizer.", "random."
 
@@ -62,7 +63,7 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    path: Path,
+    path: str | Path,
     *,
     model: nn.Module,
     optimizer: torch.optim.Optimizer | None = None,
@@ -103,7 +104,7 @@ def save_checkpoint(
     _write(path, save(copies, metadata={"attention_book": json.dumps(about)}))
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(path: str | Path) -> Checkpoint:
     """Return what a checkpoint says, without its tensors.
 
     Raises:
@@ -121,7 +122,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def load_checkpoint(
-    path: Path, *, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
+    path: str | Path, *, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
 ) -> Checkpoint:
     """Put a model, and an optimizer, back to where they were when the file was written.
 
@@ -156,7 +157,8 @@ def load_checkpoint(
     return checkpoint
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: str | Path, content: bytes) -> None:
+    path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -169,7 +171,7 @@ def _write(path: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def _read(path: Path, *, with_tensors: bool = True) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _read(path: str | Path, *, with_tensors: bool = True) -> tuple[_Tensors, dict[str, Any]]:
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["attention_book"])
@@ -197,7 +199,7 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
+def _checkpoint(path: str | Path, about: Mapping[str, Any]) -> Checkpoint:
     try:
         reports = tuple(EpochReport(**report) for report in about["reports"])
         return Checkpoint(reports, about["extra"])
@@ -205,7 +207,7 @@ def _checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
         raise CheckpointError(f"{path}: expected reports and extra, got none: {error}") from error
 
 
-def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> _Tensors:
     size = len(prefix)
     return {name[size:]: value for name, value in tensors.items() if name.startswith(prefix)}
 
@@ -219,7 +221,7 @@ def _config(model: nn.Module) -> dict[str, Any] | None:
 
 
 def _check_model(
-    path: Path, model: nn.Module, config: dict[str, Any] | None, weights: Mapping[str, Tensor]
+    path: str | Path, model: nn.Module, config: dict[str, Any] | None, weights: Mapping[str, Tensor]
 ) -> None:
     own = _config(model)
     if own != config:

@@ -37,7 +37,7 @@ def describe_training(
 
 
 def resume(
-    path: Path,
+    path: str | Path,
     training: Mapping[str, Any],
     *,
     model: nn.Module,
@@ -50,7 +50,7 @@ def resume(
         CheckpointError: if it is no checkpoint, or that of another training, or if more
             than ``epochs`` epochs are done. Nothing was changed then.
     """
-    if not path.exists():
+    if not Path(path).exists():
         return []
     checkpoint = read_checkpoint(path)
     found = checkpoint.extra.get("training")

@@ -48,7 +48,7 @@ def fit(
     label_smoothing: float = 0.0,
     schedule: Schedule | None = None,
     validation: ParallelData | None = None,
-    checkpoint: Path | None = None,
+    checkpoint: str | Path | None = None,
     checkpoint_every: int = 1,
 ) -> Iterator[EpochReport]:
     """Train a translator with teacher forcing, one epoch for each report that is asked for.
