@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import (
     CheckpointError,
     EarlyStopping,
@@ -74,6 +75,12 @@ def test_the_file_may_be_named_by_a_string(start, path) -> None:
     again, _, rest = start(path, epochs=2)
     list(rest)
     load_checkpoint(str(path), model=again)
+
+
+def test_tokens_that_utf_8_refuses_can_be_trained_on(start, path) -> None:
+    words = Vocabulary.build([("\ud800", "b")])
+    data = ParallelData([SentencePair(("\ud800",), ("b",))], words, words)
+    assert len(list(start(path, epochs=1, data=data)[2])) == 1
 
 
 def test_the_schedule_goes_on_where_it_was(start, path) -> None:

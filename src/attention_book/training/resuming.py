@@ -67,11 +67,11 @@ def resume(
 
 def _fingerprint(data: ParallelData) -> str:
     """Return a line made of all sentences, where they are cut, and both vocabularies."""
-    digest = hashlib.sha256()
-    for pair in data.pairs:
-        digest.update(f"{' '.join(pair.source)}\t{' '.join(pair.target)}\n".encode())
+    lines = [f"{' '.join(pair.source)}\t{' '.join(pair.target)}" for pair in data.pairs]
     for vocabulary in (data.source_vocabulary, data.target_vocabulary):
-        digest.update(" ".join(vocabulary.tokens).encode())
+        lines.append(" ".join(vocabulary.tokens))
+    # Half a surrogate pair, which UTF-8 refuses, is a token like any other here.
+    digest = hashlib.sha256("\n".join(lines).encode(errors="surrogatepass"))
     return (
         f"{len(data)} pairs, {data.num_tokens} target tokens, "
         f"max_tokens={data.max_tokens}, {digest.hexdigest()[:16]}"
