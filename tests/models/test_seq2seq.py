@@ -180,11 +180,13 @@ def additive(score: nn.Module, query: Tensor, key: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("num_layers", [1, 2])
 @pytest.mark.parametrize("both_ways", [False, True])
-@pytest.mark.parametrize("kind", ["none", "bahdanau", "luong-general", "luong-concat"])
+@pytest.mark.parametrize("kind", ["none", "bahdanau", "luong-general", "luong-concat", "input-dot"])
 def test_the_decoders_equal_their_papers_formulas_word_by_word(
     build: Build, source: Tensor, target: Tensor, kind: str, both_ways: bool, num_layers: int
 ) -> None:
     sizes = {"num_layers": num_layers, "d_embed": 5, "d_hidden": 3, "bidirectional": both_ways}
+    if kind == "input-dot":
+        sizes["d_embed"] = 6 if both_ways else 3
     model, row, length = build(kind, **sizes), 2, 5
     decoder = model.decoder
     read = source[row : row + 1, :length]
@@ -195,6 +197,10 @@ def test_the_decoders_equal_their_papers_formulas_word_by_word(
         y = decoder.embedding.weight[word]
         if kind == "none":
             states = gru_by_hand(decoder.gru, torch.cat((final[-1], y)), states)
+            features = states[-1]
+        elif kind == "input-dot":
+            context = look_by_hand([y @ h / len(h) ** 0.5 for h in values], values)
+            states = gru_by_hand(decoder.gru, decoder.join(torch.cat((y, context))), states)
             features = states[-1]
         elif kind == "bahdanau":
             score = decoder.attention.score.score
