@@ -270,3 +270,14 @@ def test_gradients_reach_every_parameter(model: Seq2Seq, source: Tensor, target:
     model.train()(source, source > 0, target).square().sum().backward()
     # The location decoder compares nothing, so it has no keys to project; nothing else is idle.
     assert all(p.grad is not None and p.grad.any() for p in model.parameters())
+
+
+def test_a_vocabulary_of_another_model_is_named(
+    build: Build, source: Tensor, target: Tensor
+) -> None:
+    model = build("luong-dot")
+    with pytest.raises(ValueError, match=r"source: .* from 0 to 12, got 0 to 112.*belong"):
+        model.encode(source + 100 * (source == 12), source > 0)
+    memory = model.encode(source, source > 0)
+    with pytest.raises(ValueError, match=r"target_input: .* from 0 to 16.*belong together"):
+        model.decode(target + 17, memory)

@@ -18,6 +18,7 @@ from attention_book.models.decoder_state import DecoderState, Run
 from attention_book.models.gru_step import gru_step
 from attention_book.models.recurrent_encoder import SourceMemory
 from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.shapes import TargetIds, Weights
 
 
@@ -31,7 +32,9 @@ class RecurrentDecoder(nn.Module, ABC):
     def __init__(self, config: Seq2SeqConfig, *, d_input: int) -> None:
         """Create what all decoders have; ``d_input`` is the size of the GRU's input."""
         super().__init__()
-        self.embedding = nn.Embedding(config.target_vocabulary, config.d_embed)
+        self.embedding = TokenEmbedding(
+            config.target_vocabulary, config.d_embed, name="target_input"
+        )
         self.gru = nn.GRU(
             d_input,
             config.d_hidden,

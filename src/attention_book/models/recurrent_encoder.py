@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.shapes import SourceIds, SourceMask, StepIds
 
 
@@ -66,7 +67,7 @@ class RecurrentEncoder(nn.Module):
     def __init__(self, config: Seq2SeqConfig) -> None:
         """Create the embedding and, layer by layer, one GRU for each direction."""
         super().__init__()
-        self.embedding = nn.Embedding(config.source_vocabulary, config.d_embed)
+        self.embedding = TokenEmbedding(config.source_vocabulary, config.d_embed, name="source")
         sizes = [config.d_embed] + [config.d_source] * (config.num_layers - 1)
         self.forwards = _layers(sizes, config.d_hidden)
         self.backwards = _layers(sizes, config.d_hidden) if config.bidirectional else None
