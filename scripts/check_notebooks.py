@@ -20,7 +20,7 @@ NOTEBOOKS = ROOT / "notebooks"
 
 #: Not installed together with the package.
 HIDDEN = (
-    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4", "lxml"),
+    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4"),
     *("pytest", "hypothesis", "beartype", "sybil", "scipy", "playwright", "py_mini_racer"),
 )
 #: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.

@@ -1,6 +1,7 @@
 """The phrasebook is written as its three languages are written, line by line."""
 
 import re
+import sys
 import unicodedata
 from collections import defaultdict
 from importlib.resources import files
@@ -9,7 +10,6 @@ from typing import NamedTuple
 
 import pytest
 
-import attention_book.text.phrasebook as module
 from attention_book.text import CorpusError, SentencePair, detokenize, tokenize
 from attention_book.text.phrasebook import phrasebook, topics
 
@@ -418,6 +418,7 @@ def test_a_damaged_line_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "data" / "phrasebook"
     folder.mkdir(parents=True)
     (folder / "home.tsv").write_text("Yes.\tOui.\t是 。\nNo.\tNon.\n", encoding="utf-8")
+    module = sys.modules[phrasebook.__module__]  # `text.phrasebook` is the function
     monkeypatch.setattr(module, "files", lambda package: tmp_path)
     with pytest.raises(CorpusError, match=r"home\.tsv:2: expected English TAB .* got 2 columns"):
         module._lines_of("home")
