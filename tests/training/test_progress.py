@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +25,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
     """A function that opens a terminal; pytest puts its own back between fixture and test."""
-    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
     monkeypatch.delenv("ATTENTION_BOOK_BUILD", raising=False)
 
     def open_terminal() -> Terminal:
@@ -49,14 +50,20 @@ def test_the_books_build_gets_none(terminal, monkeypatch) -> None:
     assert stderr.getvalue() == ""
 
 
-def test_a_file_gets_none_but_a_notebook_does(terminal, monkeypatch) -> None:
+def test_a_file_gets_none(terminal, monkeypatch) -> None:
     stderr = terminal()
     monkeypatch.setattr(stderr, "isatty", lambda: False)
     assert list(progress(reports(), total=3)) == list(reports())
     assert stderr.getvalue() == ""
-    monkeypatch.setitem(sys.modules, "ipykernel", io)
+
+
+def test_a_notebook_gets_a_bar_among_its_outputs(terminal, monkeypatch, capsys) -> None:
+    stderr = terminal()
+    shell = SimpleNamespace(kernel="a kernel")
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert list(progress(reports(), total=3)) == list(reports())
-    assert "loss=1.500" in stderr.getvalue()
+    assert "loss=1.500" in capsys.readouterr().out
+    assert stderr.getvalue() == ""
 
 
 def test_nothing_is_asked_for_in_advance() -> None:

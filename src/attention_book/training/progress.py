@@ -14,8 +14,8 @@ def progress(
 ) -> Iterator[EpochReport]:
     """Hand the reports on as they come, and draw a bar with the loss meanwhile.
 
-    The bar goes to the standard error of a terminal or of a reader's notebook.
-    There is none while the book is built (``ATTENTION_BOOK_BUILD`` is 1), or where
+    The bar goes to the standard error of a terminal, or to the output of a notebook's
+    cell. There is none while the book is built (``ATTENTION_BOOK_BUILD`` is 1), or where
     nobody would see it.
 
     Args:
@@ -29,13 +29,22 @@ def progress(
     >>> [report.epoch for report in progress([report], total=1)]
     [1]
     """
-    with tqdm(total=total, desc=description, unit="epoch", disable=not _someone_looks()) as bar:
+    in_notebook = _in_notebook()
+    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
+    with tqdm(
+        total=total,
+        desc=description,
+        unit="epoch",
+        file=sys.stdout if in_notebook else sys.stderr,  # a notebook paints stderr as an error
+        disable=building or not (in_notebook or sys.stderr.isatty()),
+    ) as bar:
         for report in reports:
             bar.set_postfix(loss=f"{report.loss_per_token:.3f}", refresh=False)
             bar.update()
             yield report
 
 
-def _someone_looks() -> bool:
-    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
-    return not building and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+def _in_notebook() -> bool:
+    """Whether this process is a notebook's kernel, asked without importing IPython."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_shell is not None and hasattr(get_shell(), "kernel")
