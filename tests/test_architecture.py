@@ -21,7 +21,7 @@ ROOT = Path(attention_book.__file__).parent
 # Lowest first. A unit (a module or a folder directly in the package) imports only from the
 # layers below its own; within a folder imports are free as long as they run in no circle.
 LAYERS = [
-    {"shapes", "seed"},
+    {"shapes", "seed", "environment"},
     {"attention", "text"},
     {"datasets", "models", "metrics"},
     {"training", "decoding"},

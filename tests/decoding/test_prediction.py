@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from attention_book.decoding.prediction import evaluating, limits, next_log_probs
+from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.models.evaluating import evaluating
 from attention_book.text import BOS, PAD
 
 

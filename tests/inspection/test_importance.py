@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 from attention_book.inspection.importance import (
     gradient_times_input,
     hiding_effects,
+    influence,
     rank_correlation,
     replacement_effects,
 )
@@ -54,6 +55,7 @@ MEASURES = [
     hiding_effects,
     lambda model, batch: replacement_effects(model, batch, replacing(batch, 10)),
     gradient_times_input,
+    influence,
 ]
 
 
@@ -165,3 +167,30 @@ def test_rank_correlation_sees_the_order_alone():
 def test_lists_of_different_length_are_refused():
     with pytest.raises(ValueError, match="second: expected a list as long as first"):
         rank_correlation(torch.zeros(2), torch.zeros(3))
+
+
+@pytest.mark.parametrize("measure", [*MEASURES, target_log_probs])
+def test_dropout_adds_no_noise_and_the_mode_is_left_alone(model, batch, measure):
+    expected = measure(model, batch)
+    model.train()
+    torch.testing.assert_close(measure(model, batch), expected)
+    assert all(module.training for module in model.modules())
+
+
+def test_influence_is_the_share_of_the_gradients_norm(model, batch):
+    """Every source word stands once, so the gradients can be read off the table of embeddings."""
+    shares, table = influence(model, batch), model.encoder.embedding.weight
+    for row in range(len(SOURCE)):
+        sentence = alone(batch, row)
+        for t, word in enumerate(sentence.target_output[0]):
+            logits = model(sentence.source, sentence.source_mask, sentence.target_input)
+            (slope,) = torch.autograd.grad(logits[0, t].log_softmax(dim=-1)[word], table)
+            norms = slope[sentence.source[0]].norm(dim=-1)
+            torch.testing.assert_close(shares[row, t, : len(norms)], norms / norms.sum())
+
+
+def test_influence_ignores_padding(model, batch):
+    shares = influence(model, batch)
+    assert (shares[1, 2:] == 0).all()
+    assert (shares[1, :, 3:] == 0).all()
+    torch.testing.assert_close(shares[1, :2].sum(dim=-1), torch.ones(2).double())

@@ -9,6 +9,7 @@ from myst_nb.ext.glue import extract_glue_data_cell
 from nbclient import NotebookClient
 
 from attention_book.attention import masked_softmax
+from attention_book.environment import BUILD_VARIABLE
 from attention_book.inspection import L, notebook
 
 CELLS = [
@@ -16,13 +17,13 @@ CELLS = [
     "curves([0, 1], {L('损失', 'loss'): [1, 0]});",
     "import torch\nnotebook.glue('demo_error', torch.tensor(1 / 3))\n"
     "notebook.glue('demo_word', '键')",
-    "notebook.show_source(notebook.in_book_build)",
+    "notebook.show_source(notebook.glue)",
 ]
 
 
 @pytest.fixture
 def in_book(monkeypatch):
-    monkeypatch.setenv(notebook.BUILD_VARIABLE, "1")
+    monkeypatch.setenv(BUILD_VARIABLE, "1")
 
 
 def run(language=""):
@@ -47,12 +48,12 @@ def test_a_kernel_of_the_book_shows_svg_and_hides_glued_values(in_book):
     assert format_plain_text(values["demo_error"]["data"]["text/plain"], ".3f") == "0.333"
     assert format_plain_text(values["demo_word"]["data"]["text/plain"], "s") == "键"
     assert glue.outputs == []
-    assert source.outputs[0]["data"]["text/markdown"].startswith("~~~python\ndef in_book_build")
+    assert source.outputs[0]["data"]["text/markdown"].startswith("~~~python\ndef glue")
 
 
 @pytest.mark.filterwarnings("default")
 def test_a_readers_kernel_speaks_one_language_and_prints(monkeypatch):
-    monkeypatch.delenv(notebook.BUILD_VARIABLE, raising=False)
+    monkeypatch.delenv(BUILD_VARIABLE, raising=False)
     _, figure, glue, _ = run("language='zh'")
     svg = figure.outputs[0]["data"]["image/svg+xml"]
     assert "损失" in svg
@@ -82,7 +83,7 @@ def test_an_unknown_language_is_refused():
     ],
 )
 def test_glue_prints_name_and_value_for_a_reader(value, printed, capsys, monkeypatch):
-    monkeypatch.delenv(notebook.BUILD_VARIABLE, raising=False)
+    monkeypatch.delenv(BUILD_VARIABLE, raising=False)
     notebook.glue("demo", value)
     assert capsys.readouterr().out == printed + "\n"
 

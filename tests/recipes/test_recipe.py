@@ -8,7 +8,7 @@ import pytest
 
 from attention_book.recipes import Recipe
 from attention_book.text import grammar_corpus
-from attention_book.text.phrasebook import phrasebook
+from attention_book.text.phrases import phrasebook
 
 GRAMMAR = Recipe(name="words", num_train=30, num_test=3, epochs=2)
 PHRASES = Recipe(name="phrases", corpus="phrasebook", epochs=2)

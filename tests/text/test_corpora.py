@@ -11,6 +11,7 @@ from pathlib import Path
 import pooch
 import pytest
 
+from attention_book.environment import bar_options
 from attention_book.text import CorpusError, corpora, load_corpus
 
 LINES = ["Go.\tVa\u202f!", "Hi.\tSalut\u00a0!", "I'm home.\tJe suis chez moi."]
@@ -233,7 +234,7 @@ def test_the_bar_is_drawn_when_asked_for_and_not_in_the_book(server, cache, monk
     assert "100%" in capsys.readouterr().err
     (cache / "fra-eng.zip").unlink()
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert corpora._wants_bar(None)
+    assert not bar_options()["disable"]
     monkeypatch.setenv("ATTENTION_BOOK_BUILD", "1")
     load_corpus("tatoeba-eng-fra")
     assert "%" not in capsys.readouterr().err

@@ -1,28 +1,10 @@
-"""What every search asks of a model: to be still, and to say what may come next."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""What every search asks of a model: to say what may come next."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attention_book.shapes import StepIds, StepLogits, TokenIds, TokenMask
 from attention_book.text import BOS, PAD
-
-
-@contextmanager
-def evaluating(model: object) -> Iterator[None]:
-    """Switch dropout and gradients off, and back to what each module had before."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [module.training for module in modules]
-    try:
-        with torch.no_grad():
-            for module in modules:
-                module.training = False
-            yield
-    finally:
-        for module, mode in zip(modules, modes, strict=True):
-            module.training = mode
 
 
 def next_log_probs(logits: StepLogits) -> StepLogits:

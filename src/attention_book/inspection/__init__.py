@@ -10,6 +10,7 @@ from attention_book.inspection.heatmaps import heatmap, heatmaps
 from attention_book.inspection.importance import (
     gradient_times_input,
     hiding_effects,
+    influence,
     rank_correlation,
     replacement_effects,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "heatmap",
     "heatmaps",
     "hiding_effects",
+    "influence",
     "only_heaviest",
     "rank_correlation",
     "regression",

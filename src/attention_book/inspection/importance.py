@@ -1,4 +1,4 @@
-"""How much a prediction depends on each source word: three answers to set beside the weights.
+"""How much a prediction depends on each source word: four answers to set beside the weights.
 
 Each function returns one number for every target word and every source word, in the
 axes of attention weights, (batch, target, source). Padding gets 0.
@@ -10,14 +10,18 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_book.inspection.teacher_forced import log_probs_of, target_log_probs
+from attention_book.inspection.teacher_forced import (
+    log_probs_of,
+    target_log_probs,
+    true_word_log_probs,
+)
 from attention_book.models import Seq2Seq
+from attention_book.models.evaluating import evaluating, without_dropout
 from attention_book.text import Batch
 
 Effects = Float[Tensor, "batch target source"]
 
 
-@torch.no_grad()
 def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     """Hide one source position from attention at one step; return what the true word loses.
 
@@ -27,7 +31,7 @@ def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     from it. Serrano and Smith (2019), section 4, hide the heaviest weight in this way.
 
     Args:
-        model: A model with attention, in evaluation mode.
+        model: A model with attention; its dropout is off meanwhile.
         batch: Sources with their known targets.
 
     >>> from attention_book.models import Seq2SeqConfig
@@ -38,23 +42,24 @@ def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     torch.Size([1, 3, 3])
     """
     num_sentences, num_places = batch.source.shape
-    rows = torch.arange(num_sentences).repeat_interleave(num_places)
-    others = ~torch.eye(num_places, dtype=torch.bool).repeat(num_sentences, 1)
-    memory = model.encode(batch.source, batch.source_mask)
-    blind = memory.select(rows)
-    blind = replace(blind, mask=blind.mask & others[:, None, :])
-    state, effects = model.start(memory), []
-    steps = zip(batch.target_input.T, batch.target_output.T, strict=True)
-    for token, word in steps:
-        before = replace(state.select(rows), memory=blind)
-        hidden, _ = model.step(token[rows], before)
-        seen, state = model.step(token, state)
-        lost = log_probs_of(seen, word)[rows] - log_probs_of(hidden, word[rows])
-        effects.append(lost.view(num_sentences, num_places))
+    rows = _one_row_for_each_place(batch)
+    hidden_one = torch.eye(num_places, dtype=torch.bool, device=rows.device)
+    others = ~hidden_one.repeat(num_sentences, 1)[:, None, :]
+    effects = []
+    with evaluating(model):
+        memory = model.encode(batch.source, batch.source_mask)
+        blind = memory.select(rows)
+        blind = replace(blind, mask=blind.mask & others)
+        state = model.start(memory)
+        for token, word in zip(batch.target_input.T, batch.target_output.T, strict=True):
+            before = replace(state.select(rows), memory=blind)
+            hidden, _ = model.step(token[rows], before)
+            seen, state = model.step(token, state)
+            lost = log_probs_of(seen, word)[rows] - log_probs_of(hidden, word[rows])
+            effects.append(lost.view(num_sentences, num_places))
     return _only_real(torch.stack(effects, dim=1), batch)
 
 
-@torch.no_grad()
 def replacement_effects(
     model: Seq2Seq, batch: Batch, replacements: Int[Tensor, "round place"]
 ) -> Effects:
@@ -68,7 +73,7 @@ def replacement_effects(
     section 4.1, with other words instead of a gap.
 
     Args:
-        model: Any model, in evaluation mode.
+        model: Any model; its dropout is off meanwhile.
         batch: Sources with their known targets.
         replacements: The words to write instead, as numbers, (round, batch * source):
             in every round one for each place of the batch.
@@ -82,13 +87,13 @@ def replacement_effects(
     True
     """
     num_sentences, num_places = batch.source.shape
-    rows = torch.arange(num_sentences).repeat_interleave(num_places)
-    places = torch.arange(num_places).repeat(num_sentences)
+    rows = _one_row_for_each_place(batch)
+    places = torch.arange(num_places, device=rows.device).repeat(num_sentences)
     repeated = Batch(*(value[rows] for value in vars(batch).values()))
     before, after = target_log_probs(model, batch)[rows], []
     for words in replacements:
         source = repeated.source.clone()
-        source[torch.arange(len(rows)), places] = words
+        source[torch.arange(len(rows), device=rows.device), places] = words
         after.append(target_log_probs(model, replace(repeated, source=source)))
     losses = before - torch.stack(after).mean(dim=0)
     return _only_real(losses.view(num_sentences, num_places, -1).transpose(1, 2), batch)
@@ -103,7 +108,7 @@ def gradient_times_input(model: Seq2Seq, batch: Batch) -> Effects:
     Denil et al. (2014).
 
     Args:
-        model: Any model, in evaluation mode.
+        model: Any model; its dropout is off meanwhile.
         batch: Sources with their known targets.
 
     >>> from attention_book.models import Seq2SeqConfig
@@ -113,16 +118,49 @@ def gradient_times_input(model: Seq2Seq, batch: Batch) -> Effects:
     >>> gradient_times_input(model, batch).shape
     torch.Size([1, 3, 3])
     """
+    slopes, embedded = _slopes(model, batch)
+    return _only_real((slopes * embedded[:, None]).sum(dim=-1), batch)
+
+
+def influence(model: Seq2Seq, batch: Batch) -> Effects:
+    """Return how the influence on each true word is shared among the source positions.
+
+    .. math:: \\frac{\\lVert g_{tj} \\rVert}{\\sum_l \\lVert g_{tl} \\rVert}, \\qquad
+        g_{tj} = \\frac{\\partial \\log p(y_t \\mid y_{<t}, x)}{\\partial e_j}
+
+    How far the prediction moves when an embedding moves a little, in whatever direction.
+
+    Args:
+        model: Any model; its dropout is off meanwhile.
+        batch: Sources with their known targets.
+
+    >>> from attention_book.models import Seq2SeqConfig
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=9, target_vocabulary=9)).eval()
+    >>> ids, mask = torch.tensor([[4, 5, 3]]), torch.ones(1, 3, dtype=torch.bool)
+    >>> batch = Batch(ids, mask, target_input=ids, target_output=ids, target_mask=mask)
+    >>> influence(model, batch).sum(dim=-1)
+    tensor([[1.0000, 1.0000, 1.0000]])
+    """
+    slopes, _ = _slopes(model, batch)
+    norms = _only_real(slopes.norm(dim=-1), batch)
+    total = norms.sum(dim=-1, keepdim=True)
+    return norms / total.masked_fill(total == 0, 1.0)
+
+
+def _slopes(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Differentiate each true word's log-probability with respect to every embedding.
+
+    Returns the gradients (batch, target, source, d_embed) and the embeddings.
+    """
     embedded: list[Tensor] = []
     handle = model.encoder.embedding.register_forward_hook(
         lambda module, arguments, output: embedded.append(output)
     )
-    with handle, torch.enable_grad():
+    with handle, without_dropout(model), torch.enable_grad():
         # Sentences don't meet in a batch: the gradient of the sum is each one's own.
-        totals = target_log_probs(model, batch).sum(dim=0)
+        totals = true_word_log_probs(model, batch).sum(dim=0)
         slopes = [torch.autograd.grad(total, embedded, retain_graph=True)[0] for total in totals]
-    products = [(slope * embedded[0]).sum(dim=-1) for slope in slopes]
-    return _only_real(torch.stack(products, dim=1).detach(), batch)
+    return torch.stack(slopes, dim=1), embedded[0].detach()
 
 
 def rank_correlation(first: Tensor, second: Tensor) -> float:
@@ -152,8 +190,22 @@ def _ranks(numbers: Tensor) -> Tensor:
     return below + (equal.double() - 1) / 2
 
 
+def _one_row_for_each_place(batch: Batch) -> Tensor:
+    """Number each sentence as often as the batch is wide: one copy for each place to change."""
+    num_sentences, num_places = batch.source.shape
+    rows = torch.arange(num_sentences, device=batch.source.device)
+    return rows.repeat_interleave(num_places)
+
+
 def _only_real(effects: Effects, batch: Batch) -> Effects:
-    return effects * batch.target_mask[:, :, None] * batch.source_mask[:, None, :]
+    real = batch.target_mask[:, :, None] & batch.source_mask[:, None, :]
+    return effects.masked_fill(~real, 0.0)
 
 
-__all__ = ["gradient_times_input", "hiding_effects", "rank_correlation", "replacement_effects"]
+__all__ = [
+    "gradient_times_input",
+    "hiding_effects",
+    "influence",
+    "rank_correlation",
+    "replacement_effects",
+]

@@ -11,20 +11,14 @@ from typing import Any
 from IPython.core.getipython import get_ipython
 from IPython.display import display
 
+from attention_book.environment import in_book_build
 from attention_book.inspection.labels import Language, set_language
 from attention_book.inspection.style import SAVE_METADATA, use_style
 
-#: Set to 1 by the book's build for its kernels.
-BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
 #: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
 TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
 #: Before a mime type it tells myst-nb that the value is glued and not shown.
 GLUE_PREFIX = "application/papermill.record/"
-
-
-def in_book_build() -> bool:
-    """Whether this cell runs for the site and not in a reader's notebook."""
-    return os.environ.get(BUILD_VARIABLE) == "1"
 
 
 def setup(language: Language | None = None) -> None:

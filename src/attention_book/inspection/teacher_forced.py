@@ -7,11 +7,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.models import Seq2Seq
+from attention_book.models.evaluating import evaluating
 from attention_book.shapes import StepLogits, Weights
 from attention_book.text import Batch, ParallelData, SentencePair, Vocabulary
 
 
-@torch.no_grad()
 def teacher_forced_weights(
     model: Seq2Seq,
     pairs: Sequence[SentencePair],
@@ -27,7 +27,7 @@ def teacher_forced_weights(
     and ``<eos>``.
 
     Args:
-        model: A model with attention, in evaluation mode.
+        model: A model with attention; its dropout is off meanwhile.
         pairs: Sources with the translations to read along.
         source_vocabulary: Numbers the source tokens.
         target_vocabulary: Numbers the target tokens.
@@ -42,7 +42,8 @@ def teacher_forced_weights(
     """
     data, found = ParallelData(pairs, source_vocabulary, target_vocabulary), []
     for batch in data.batches(batch_size):
-        weights = model.weights(batch.source, batch.source_mask, batch.target_input)
+        with evaluating(model):
+            weights = model.weights(batch.source, batch.source_mask, batch.target_input)
         lengths = zip(batch.target_mask.sum(dim=1), batch.source_mask.sum(dim=1), strict=True)
         found += [rows[:n, :m] for rows, (n, m) in zip(weights, lengths, strict=True)]
     return found
@@ -90,8 +91,14 @@ def target_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch targe
     >>> target_log_probs(model, batch).shape
     torch.Size([1, 3])
     """
+    with evaluating(model):
+        return true_word_log_probs(model, batch)
+
+
+def true_word_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch target"]:
+    """Do the same in whatever mode the model is, with gradients if they are on."""
     logits = model(batch.source, batch.source_mask, batch.target_input)
-    return log_probs_of(logits, batch.target_output) * batch.target_mask
+    return log_probs_of(logits, batch.target_output).masked_fill(~batch.target_mask, 0.0)
 
 
 def log_probs_of(logits: StepLogits | Tensor, words: Tensor) -> Tensor:

@@ -20,6 +20,7 @@ from attention_book.metrics.bleu import (
     corpus_chrf,
     sentence_bleu,
 )
+from attention_book.metrics.edits import edit_distance
 from attention_book.metrics.ngrams import (
     NgramMatches,
     brevity_penalty,
@@ -41,6 +42,7 @@ __all__ = [
     "corpus_chrf",
     "d2l_bleu",
     "diagonal_alignment",
+    "edit_distance",
     "hard_alignment",
     "ngram_matches",
     "offsets",

@@ -62,7 +62,7 @@ class RecurrentDecoder(nn.Module, ABC):
 class FixedContextDecoder(RecurrentDecoder):
     """Without attention: the encoder's last state is all that is ever known of the source.
 
-    .. math:: s_t = \\operatorname{GRU}([c; y_{t-1}], s_{t-1}), \\qquad c = h_S
+    .. math:: s_t = \\operatorname{GRU}([C; y_{t-1}], s_{t-1}), \\qquad C = h_n
 
     Cho et al. (2014), equations 6 and 7.
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from attention_book.attention.checks import check_positive, check_probability, check_sizes
 from attention_book.models import Seq2SeqConfig
 from attention_book.text import SentencePair, grammar_corpus
-from attention_book.text.phrasebook import PhrasebookLanguage, check_languages, phrasebook
+from attention_book.text.phrases import PhrasebookLanguage, check_languages, phrasebook
 
 Corpus = Literal["grammar", "phrasebook"]
 Splits = Mapping[str, tuple[SentencePair, ...]]
@@ -27,7 +27,7 @@ class Recipe:
     Attributes:
         name: Small letters, digits and hyphens; it names the file too.
         corpus: "grammar" (:func:`~attention_book.text.grammar_corpus`) or "phrasebook"
-            (:func:`~attention_book.text.phrasebook.phrasebook`).
+            (:func:`~attention_book.text.phrasebook`).
         source: The language to translate from: "en", "fr" or "zh".
         target: The language to translate to.
         num_train: How many pairs to train on; None: 8000 of the grammar, or the

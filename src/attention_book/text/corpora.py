@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import os
-import sys
 import warnings
 import zipfile
 import zlib
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from attention_book.environment import bar_options
 from attention_book.text.downloads import download
 from attention_book.text.pairs import CorpusError, Reading, SentencePair, pairs_from_lines
 from attention_book.text.tokens import Language
@@ -202,7 +202,8 @@ def _download(name: str, progress: bool | None) -> Path:
 
     def fetch(url: str, output_file: str, _: object) -> None:
         part = path.with_name(path.name + ".part")
-        with tqdm(unit="B", unit_scale=True, desc=name, disable=not _wants_bar(progress)) as bar:
+        options = bar_options() if progress is None else {"disable": not progress}
+        with tqdm(unit="B", unit_scale=True, desc=name, **options) as bar:
 
             def show(here: int, total: int | None) -> None:
                 bar.total = total
@@ -224,10 +225,3 @@ def _download(name: str, progress: bool | None) -> Path:
             "nothing was kept, try again"
         ) from error
     return path
-
-
-def _wants_bar(progress: bool | None) -> bool:
-    if progress is not None:
-        return progress
-    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
-    return not building and (sys.stderr.isatty() or "ipykernel" in sys.modules)

@@ -1,9 +1,9 @@
 """What a translator's loss is on some data, without training on it."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_book.models.evaluating import evaluating
 from attention_book.models.translator import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
 from attention_book.training.loss import loss_per_token
@@ -59,17 +59,9 @@ def evaluate_loss(
     >>> evaluate_loss(model, data) > 0
     True
     """
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    modes = [module.training for module in modules]
     total = 0.0
-    try:
-        for module in modules:
-            module.training = False
-        with torch.no_grad():
-            # "Shuffled", by a fixed seed, so that sentences of similar length go together.
-            for batch in data.batches(batch_size, seed=0):
-                total += batch_loss(model, batch).item() * batch.num_tokens
-    finally:
-        for module, mode in zip(modules, modes, strict=True):
-            module.training = mode
+    with evaluating(model):
+        # "Shuffled", by a fixed seed, so that sentences of similar length go together.
+        for batch in data.batches(batch_size, seed=0):
+            total += batch_loss(model, batch).item() * batch.num_tokens
     return total / data.num_tokens

@@ -1,11 +1,10 @@
 """A bar for those who wait."""
 
-import os
-import sys
 from collections.abc import Iterable, Iterator
 
 from tqdm import tqdm
 
+from attention_book.environment import bar_options
 from attention_book.training.reports import EpochReport
 
 
@@ -29,22 +28,8 @@ def progress(
     >>> [report.epoch for report in progress([report], total=1)]
     [1]
     """
-    in_notebook = _in_notebook()
-    building = os.environ.get("ATTENTION_BOOK_BUILD") == "1"
-    with tqdm(
-        total=total,
-        desc=description,
-        unit="epoch",
-        file=sys.stdout if in_notebook else sys.stderr,  # a notebook paints stderr as an error
-        disable=building or not (in_notebook or sys.stderr.isatty()),
-    ) as bar:
+    with tqdm(total=total, desc=description, unit="epoch", **bar_options()) as bar:
         for report in reports:
             bar.set_postfix(loss=f"{report.loss_per_token:.3f}", refresh=False)
             bar.update()
             yield report
-
-
-def _in_notebook() -> bool:
-    """Whether this process is a notebook's kernel, asked without importing IPython."""
-    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    return get_shell is not None and hasattr(get_shell(), "kernel")

@@ -91,7 +91,7 @@ def fit(
     >>> from attention_book import set_seed
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> from attention_book.text import Vocabulary
-    >>> from attention_book.text.phrasebook import phrasebook
+    >>> from attention_book.text.phrases import phrasebook
     >>> pairs = phrasebook("en", "fr")[:64]
     >>> english = Vocabulary.build(pair.source for pair in pairs)
     >>> french = Vocabulary.build(pair.target for pair in pairs)

@@ -1,7 +1,6 @@
 """The phrasebook is written as its three languages are written, line by line."""
 
 import re
-import sys
 import unicodedata
 from collections import defaultdict
 from importlib.resources import files
@@ -10,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from attention_book.text import CorpusError, SentencePair, detokenize, tokenize
-from attention_book.text.phrasebook import phrasebook, topics
+from attention_book.text import CorpusError, SentencePair, detokenize, phrases, tokenize
+from attention_book.text.phrases import phrasebook, topics
 
 FOLDER = files("attention_book.text") / "data" / "phrasebook"
 
@@ -418,7 +417,6 @@ def test_a_damaged_line_is_named(tmp_path, monkeypatch):
     folder = tmp_path / "data" / "phrasebook"
     folder.mkdir(parents=True)
     (folder / "home.tsv").write_text("Yes.\tOui.\t是 。\nNo.\tNon.\n", encoding="utf-8")
-    module = sys.modules[phrasebook.__module__]  # `text.phrasebook` is the function
-    monkeypatch.setattr(module, "files", lambda package: tmp_path)
+    monkeypatch.setattr(phrases, "files", lambda package: tmp_path)
     with pytest.raises(CorpusError, match=r"home\.tsv:2: expected English TAB .* got 2 columns"):
-        module._lines_of("home")
+        phrases._lines_of("home")

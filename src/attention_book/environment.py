@@ -1,0 +1,34 @@
+"""Where the code runs: in the book's build, in a reader's notebook, or in a terminal."""
+
+import os
+import sys
+from typing import Any
+
+#: Set to 1 by the book's build for its kernels.
+BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
+
+
+def in_book_build() -> bool:
+    """Whether this runs for the site, and not for somebody who is looking."""
+    return os.environ.get(BUILD_VARIABLE) == "1"
+
+
+def in_notebook() -> bool:
+    """Whether this process is a notebook's kernel, asked without importing IPython."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_shell is not None and hasattr(get_shell(), "kernel")
+
+
+def bar_options() -> dict[str, Any]:
+    """Return how tqdm should draw a bar here: where to, and whether at all.
+
+    A notebook paints standard error as an error, so there the bar is output. The
+    book's build, and a file in the place of a terminal, get none.
+    """
+    return {
+        "file": sys.stdout if in_notebook() else sys.stderr,
+        "disable": in_book_build() or not (in_notebook() or sys.stderr.isatty()),
+    }
+
+
+__all__ = ()  # for the package itself
