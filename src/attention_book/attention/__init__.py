@@ -33,6 +33,7 @@ from attention_book.attention.masks import (
     mask_from_query_lengths,
     window_mask,
 )
+from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
 from attention_book.attention.scoring import (
     AdditiveScore,
@@ -43,6 +44,7 @@ from attention_book.attention.scoring import (
     ScaledDotScore,
     Score,
 )
+from attention_book.attention.sinusoidal import SinusoidalPositions, sinusoids
 from attention_book.attention.soft import Attention, DotProductAttention, dot_product_attention
 from attention_book.attention.softmax import masked_softmax
 
@@ -64,12 +66,15 @@ __all__ = [
     "LearnableKernelRegression",
     "LocalAttention",
     "LocationAttention",
+    "NoPositions",
     "OverProjectedKeys",
+    "Positions",
     "PredictiveLocalAttention",
     "RunningMean",
     "Sample",
     "ScaledDotScore",
     "Score",
+    "SinusoidalPositions",
     "additive_from_mask",
     "average_pooling",
     "causal_mask",
@@ -87,5 +92,6 @@ __all__ = [
     "masked_softmax",
     "nadaraya_watson",
     "reinforce_surrogate",
+    "sinusoids",
     "window_mask",
 ]
