@@ -44,7 +44,11 @@ Logits = Float[Tensor, "batch target vocabulary"]
 StepIds = Int[Tensor, " batch"]
 StepLogits = Float[Tensor, "batch vocabulary"]
 
+#: Between the Transformer's layers: one vector for each token.
+Features = Float[Tensor, "*batch position d_model"]
+
 __all__ = [
+    "Features",
     "Keys",
     "Lengths",
     "Logits",

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.models.source_lengths import source_lengths
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.shapes import SourceIds, SourceMask, StepIds
 
@@ -87,7 +88,7 @@ class RecurrentEncoder(nn.Module):
             ValueError: if the mask has another shape than ``source``, if a source is empty,
                 or if a padding token stands before a real one.
         """
-        lengths = _lengths(source, source_mask)
+        lengths = source_lengths(source, source_mask)
         reverse = _reversal(lengths, source.shape[1]) if self.backwards is not None else None
         states, finals = self.embedding(source), []
         for layer, gru in enumerate(self.forwards):
@@ -127,19 +128,3 @@ def _reversal(lengths: Tensor, num_tokens: int) -> Tensor:
 def _take(states: Tensor, order: Tensor) -> Tensor:
     """Put each sentence's states in an order of its own."""
     return states.gather(1, order[:, :, None].expand_as(states))
-
-
-def _lengths(source: SourceIds, mask: SourceMask) -> Tensor:
-    """Count the real tokens of each source."""
-    if source.shape != mask.shape:
-        raise ValueError(
-            f"source_mask: expected the shape {tuple(source.shape)} of source, "
-            f"got {tuple(mask.shape)}"
-        )
-    lengths = mask.sum(dim=1)
-    if not bool((lengths > 0).all()):
-        empty = int((lengths == 0).nonzero()[0])
-        raise ValueError(f"source: expected at least one real token, got none in row {empty}")
-    if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
-        raise ValueError("source_mask: expected the padding after the real tokens")
-    return lengths

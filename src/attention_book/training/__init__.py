@@ -13,7 +13,7 @@ from attention_book.training.initialise import xavier_
 from attention_book.training.loss import loss_per_token, token_losses
 from attention_book.training.progress import progress
 from attention_book.training.reports import EpochReport
-from attention_book.training.schedule import linear_schedule
+from attention_book.training.schedule import inverse_square_root_schedule, linear_schedule
 from attention_book.training.stopping import EarlyStopping
 from attention_book.training.trainer import fit
 
@@ -27,6 +27,7 @@ __all__ = [
     "descend",
     "evaluate_loss",
     "fit",
+    "inverse_square_root_schedule",
     "linear_schedule",
     "load_checkpoint",
     "loss_per_token",

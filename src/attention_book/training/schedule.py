@@ -1,5 +1,6 @@
 """Learning rates that change from step to step."""
 
+import math
 from collections.abc import Callable
 
 #: Takes the number of a step, counted from 1, and returns what to multiply the learning
@@ -39,5 +40,34 @@ def linear_schedule(*, num_steps: int, warmup: int = 0) -> Schedule:
         if step <= warmup:
             return step / warmup
         return (num_steps + 1 - step) / (num_steps + 1 - warmup)
+
+    return factor
+
+
+def inverse_square_root_schedule(*, warmup: int) -> Schedule:
+    """Return a schedule that rises to 1 during the warm-up and then falls as a root does.
+
+    .. math:: f(s) = \\min\\Bigl(\\frac{s}{w}, \\sqrt{\\frac{w}{s}}\\Bigr)
+
+    Vaswani et al. (2017), equation 3, whose learning rate is this times
+    :math:`(d_\\mathrm{model} \\, w)^{-1/2}`. It needs no last step.
+
+    Args:
+        warmup: The number of steps w on the way up.
+
+    Raises:
+        ValueError: if ``warmup`` is below 1; and from the schedule, if a step is.
+
+    >>> schedule = inverse_square_root_schedule(warmup=4)
+    >>> [schedule(step) for step in (1, 2, 4, 16)]
+    [0.25, 0.5, 1.0, 0.5]
+    """
+    if warmup < 1:
+        raise ValueError(f"warmup: expected 1 or more, got {warmup}")
+
+    def factor(step: int) -> float:
+        if step < 1:
+            raise ValueError(f"step: expected 1 or more, got {step}")
+        return float(min(step / warmup, math.sqrt(warmup / step)))
 
     return factor
