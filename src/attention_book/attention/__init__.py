@@ -1,5 +1,7 @@
 """Attention mechanisms, one module for each idea."""
 
+from attention_book.attention.alibi import AlibiPositions, alibi_slopes
+from attention_book.attention.buckets import RelativeBuckets, relative_bucket
 from attention_book.attention.closeness import CosineScore, GaussianScore
 from attention_book.attention.conventions import (
     additive_from_mask,
@@ -23,6 +25,7 @@ from attention_book.attention.kernels import (
     leave_one_out_error,
     nadaraya_watson,
 )
+from attention_book.attention.learned import LearnedPositions
 from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
 from attention_book.attention.location import LocationAttention
 from attention_book.attention.masks import (
@@ -35,6 +38,8 @@ from attention_book.attention.masks import (
 )
 from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
+from attention_book.attention.relative import RelativePositions
+from attention_book.attention.rotary import RotaryPositions
 from attention_book.attention.scoring import (
     AdditiveScore,
     BilinearScore,
@@ -51,6 +56,7 @@ from attention_book.attention.softmax import masked_softmax
 __all__ = [
     "KERNELS",
     "AdditiveScore",
+    "AlibiPositions",
     "Attention",
     "BilinearScore",
     "ConcatLinearScore",
@@ -64,18 +70,23 @@ __all__ = [
     "KernelRegression",
     "KeyProjectingScore",
     "LearnableKernelRegression",
+    "LearnedPositions",
     "LocalAttention",
     "LocationAttention",
     "NoPositions",
     "OverProjectedKeys",
     "Positions",
     "PredictiveLocalAttention",
+    "RelativeBuckets",
+    "RelativePositions",
+    "RotaryPositions",
     "RunningMean",
     "Sample",
     "ScaledDotScore",
     "Score",
     "SinusoidalPositions",
     "additive_from_mask",
+    "alibi_slopes",
     "average_pooling",
     "causal_mask",
     "check_mask",
@@ -92,6 +103,7 @@ __all__ = [
     "masked_softmax",
     "nadaraya_watson",
     "reinforce_surrogate",
+    "relative_bucket",
     "sinusoids",
     "window_mask",
 ]
