@@ -32,8 +32,9 @@ def test_equals_the_feed_forward_of_torchs_encoder_layer(activation):
 
 
 def test_equal_positions_have_equal_outputs():
-    output = make(d_model=4, d_ff=8)(torch.ones(2, 3, 4).double())
-    torch.testing.assert_close(output, output[:1, :1].expand(2, 3, 4), rtol=0, atol=1e-15)
+    output = make(d_model=4, d_ff=4, d_out=8)(torch.ones(2, 3, 4).double())
+    assert output.shape == (2, 3, 8)
+    torch.testing.assert_close(output, output[:1, :1].expand(2, 3, 8), rtol=0, atol=1e-15)
 
 
 def test_a_position_moves_its_own_output_alone():
@@ -72,6 +73,7 @@ def test_bad_input_gets_one_clear_error():
     for wrong, message in [
         ({"d_model": 0}, "d_model: expected at least 1, got 0"),
         ({"d_ff": -1}, "d_ff: expected at least 1, got -1"),
+        ({"d_out": 0}, "d_out: expected at least 1, got 0"),
         ({"dropout": 1.5}, "dropout: expected a probability"),
         ({"activation": "tanh"}, "activation: expected relu or gelu, got 'tanh'"),
     ]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Literal, get_args
 
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -22,8 +23,10 @@ class FeedForward(nn.Module):
     Vaswani et al. (2017), equation 2.
 
     Args:
-        d_model: Size of a position's vector, before and after.
+        d_model: Size of a position's vector.
         d_ff: Size of the hidden layer; the paper takes 4 d_model.
+        d_out: Size of a position's new vector; None means d_model, as a residual
+            connection needs it.
         dropout: Probability of dropping a hidden feature while training.
         activation: "relu" as in the paper, or "gelu" as in BERT and GPT-2.
 
@@ -41,12 +44,14 @@ class FeedForward(nn.Module):
         *,
         d_model: int,
         d_ff: int,
+        d_out: int | None = None,
         dropout: float = 0.0,
         activation: Activation = "relu",
     ) -> None:
         """Create the two linear maps."""
         super().__init__()
-        check_sizes(d_model=d_model, d_ff=d_ff)
+        d_out = d_model if d_out is None else d_out
+        check_sizes(d_model=d_model, d_ff=d_ff, d_out=d_out)
         check_probability("dropout", dropout)
         if activation not in ACTIVATIONS:
             expected = " or ".join(get_args(Activation))
@@ -55,13 +60,13 @@ class FeedForward(nn.Module):
         self.dropout = dropout
         self.activation = activation
         self.W_1 = nn.Linear(d_model, d_ff)
-        self.W_2 = nn.Linear(d_ff, d_model)
+        self.W_2 = nn.Linear(d_ff, d_out)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
         return f"dropout={self.dropout}, activation={self.activation!r}"
 
-    def forward(self, x: Features) -> Features:
+    def forward(self, x: Features) -> Float[Tensor, "*batch position d_out"]:
         """Return one new vector for each position.
 
         Raises:
@@ -71,5 +76,5 @@ class FeedForward(nn.Module):
         hidden = ACTIVATIONS[self.activation](self.W_1(x))
         if self.dropout and self.training:
             hidden = F.dropout(hidden, self.dropout)
-        output: Features = self.W_2(hidden)
+        output: Tensor = self.W_2(hidden)
         return output
