@@ -46,9 +46,20 @@ StepLogits = Float[Tensor, "batch vocabulary"]
 
 #: Between the Transformer's layers: one vector for each token.
 Features = Float[Tensor, "*batch position d_model"]
+#: The same vectors in parts, one for each head.
+Heads = Float[Tensor, "*batch head position d_k"]
+HeadWeights = Float[Tensor, "batch head query key"]
+#: An additive bias of the scores.
+Bias = Float[Tensor, "*#batch #query #key"]
+#: A mask for all heads, or, with an axis for them, one for each.
+HeadsMask = Bool[Tensor, "*#batch_head #query #key"]
 
 __all__ = [
+    "Bias",
     "Features",
+    "HeadWeights",
+    "Heads",
+    "HeadsMask",
     "Keys",
     "Lengths",
     "Logits",

@@ -16,6 +16,7 @@ from attention_book.attention.hard import (
     Sample,
     reinforce_surrogate,
 )
+from attention_book.attention.heads import merge_heads, split_heads
 from attention_book.attention.kernel_regression import KernelRegression, LearnableKernelRegression
 from attention_book.attention.kernels import (
     KERNELS,
@@ -25,6 +26,7 @@ from attention_book.attention.kernels import (
     leave_one_out_error,
     nadaraya_watson,
 )
+from attention_book.attention.keys_values import KeysValues
 from attention_book.attention.learned import LearnedPositions
 from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
 from attention_book.attention.location import LocationAttention
@@ -36,6 +38,7 @@ from attention_book.attention.masks import (
     mask_from_query_lengths,
     window_mask,
 )
+from attention_book.attention.multi_head import MultiHeadAttention
 from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
 from attention_book.attention.relative import RelativePositions
@@ -49,8 +52,14 @@ from attention_book.attention.scoring import (
     ScaledDotScore,
     Score,
 )
+from attention_book.attention.self_attention import SelfAttention
 from attention_book.attention.sinusoidal import SinusoidalPositions, sinusoids
-from attention_book.attention.soft import Attention, DotProductAttention, dot_product_attention
+from attention_book.attention.soft import (
+    Attention,
+    DotProductAttention,
+    dot_product_attention,
+    dot_product_weights,
+)
 from attention_book.attention.softmax import masked_softmax
 
 __all__ = [
@@ -69,10 +78,12 @@ __all__ = [
     "Kernel",
     "KernelRegression",
     "KeyProjectingScore",
+    "KeysValues",
     "LearnableKernelRegression",
     "LearnedPositions",
     "LocalAttention",
     "LocationAttention",
+    "MultiHeadAttention",
     "NoPositions",
     "OverProjectedKeys",
     "Positions",
@@ -84,6 +95,7 @@ __all__ = [
     "Sample",
     "ScaledDotScore",
     "Score",
+    "SelfAttention",
     "SinusoidalPositions",
     "additive_from_mask",
     "alibi_slopes",
@@ -91,6 +103,7 @@ __all__ = [
     "causal_mask",
     "check_mask",
     "dot_product_attention",
+    "dot_product_weights",
     "ignore_from_mask",
     "kernel_weights",
     "leave_one_out_error",
@@ -101,9 +114,11 @@ __all__ = [
     "mask_from_lengths",
     "mask_from_query_lengths",
     "masked_softmax",
+    "merge_heads",
     "nadaraya_watson",
     "reinforce_surrogate",
     "relative_bucket",
     "sinusoids",
+    "split_heads",
     "window_mask",
 ]

@@ -78,6 +78,21 @@ def check_features(name: str, tensor: Tensor, size: int) -> None:
         )
 
 
+def check_sequence(name: str, tensor: Tensor, size: int) -> None:
+    """Check that ``tensor`` has the axes (batch, position, feature) and ``size`` features.
+
+    Raises:
+        TypeError: if it is no floating point tensor.
+        ValueError: if its shape is another.
+    """
+    check_floating(name, tensor)
+    if tensor.ndim != 3 or tensor.shape[-1] != size:
+        raise ValueError(
+            f"{name}: expected the axes (batch, position, feature) with {size} features, "
+            f"got the shape {tuple(tensor.shape)}"
+        )
+
+
 def check_values(keys: Tensor, values: Tensor) -> None:
     """Check that there is exactly one value for each key.
 
@@ -101,6 +116,24 @@ def check_boolean(name: str, mask: Tensor, true_means: str) -> None:
         raise TypeError(
             f"{name}: expected a boolean tensor (True = {true_means}), got {_kind(mask)}; "
             "a float is a bias, never a mask: convert it with mask_from_additive"
+        )
+
+
+def check_bias(bias: Tensor, queries: Tensor, keys: Tensor) -> None:
+    """Check an additive bias of the scores of ``queries`` and ``keys``.
+
+    Raises:
+        TypeError: if it is not of the type of the queries; a mask is no bias.
+        ValueError: if its shape does not broadcast to (\\*batch, query, key).
+    """
+    if not isinstance(bias, Tensor) or bias.dtype != queries.dtype:
+        raise TypeError(f"bias: expected a tensor of {queries.dtype}, got {_kind(bias)}")
+    expected = (*queries.shape[:-1], keys.shape[-2])
+    sizes = zip(reversed(bias.shape), reversed(expected), strict=False)
+    if not 2 <= bias.ndim <= len(expected) or any(have not in (1, want) for have, want in sizes):
+        raise ValueError(
+            f"bias: expected a shape that broadcasts to (*batch, query, key) = {expected}, "
+            f"got {tuple(bias.shape)}"
         )
 
 

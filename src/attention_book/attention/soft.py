@@ -3,10 +3,11 @@
 import math
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention.checks import (
+    check_bias,
     check_probability,
     check_same_features,
     check_score,
@@ -15,7 +16,7 @@ from attention_book.attention.checks import (
 from attention_book.attention.masks import check_mask
 from attention_book.attention.scoring import Score
 from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Keys, Mask, Output, Queries, Scores, Values, Weights
+from attention_book.shapes import Bias, Keys, Mask, Output, Queries, Values, Weights
 
 
 class Attention(nn.Module):
@@ -67,6 +68,7 @@ def dot_product_attention(
     mask: Mask | None = None,
     *,
     scale: float | None = None,
+    bias: Bias | None = None,
     dropout: float = 0.0,
 ) -> Output:
     """Compute scaled dot-product attention in one fused step, weights never stored.
@@ -84,10 +86,12 @@ def dot_product_attention(
         values: What is averaged, (\\*batch, key, d_v).
         mask: True where the query may see the key; None hides nothing.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+        bias: Added to the scaled scores, broadcastable to (\\*batch, query, key). It makes a
+            key more or less likely; what the mask hides stays hidden.
         dropout: Probability of dropping a weight; pass 0 outside training.
 
     Raises:
-        TypeError: if ``mask`` is not boolean.
+        TypeError: if ``mask`` is not boolean, or ``bias`` not of the scores' type.
         ValueError: if the shapes do not fit, or a visible score is NaN.
 
     >>> values = torch.tensor([[0.0], [1.0]])
@@ -105,13 +109,54 @@ def dot_product_attention(
             batch=queries.shape[:-2],
             device=queries.device,
         )
-    output = _fused(queries, keys, values, mask, scale, dropout)
+    if bias is not None:
+        check_bias(bias, queries, keys)
+    output = _fused(queries, keys, values, _added(bias, mask), scale, dropout)
     # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
     # of a query that may see nothing. The explicit way names the one and mends the other.
     if not torch.compiler.is_compiling() and math.isnan(output.detach().sum().item()):
-        weights = masked_softmax(_scaled_scores(queries, keys, scale), mask)
+        weights = dot_product_weights(queries, keys, mask, scale=scale, bias=bias)
         output = F.dropout(weights, dropout) @ values
     return output
+
+
+def dot_product_weights(
+    queries: Queries,
+    keys: Keys,
+    mask: Mask | None = None,
+    *,
+    scale: float | None = None,
+    bias: Bias | None = None,
+) -> Weights:
+    """Compute the weights with which ``dot_product_attention`` averages the values.
+
+    .. math:: \\operatorname{softmax}\\Bigl(\\frac{Q K^\\top}{\\sqrt{d_k}}\\Bigr)
+
+    Args:
+        queries: What is asked, (\\*batch, query, d_k).
+        keys: What is compared with the queries, (\\*batch, key, d_k).
+        mask: True where the query may see the key; None hides nothing.
+        scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+        bias: Added to the scaled scores, broadcastable to (\\*batch, query, key).
+
+    Raises:
+        TypeError: if ``mask`` is not boolean, or ``bias`` not of the scores' type.
+        ValueError: if the shapes do not fit, or a visible score is NaN.
+
+    >>> dot_product_weights(torch.rand(1, 4), torch.ones(2, 4))
+    tensor([[0.5000, 0.5000]])
+    >>> dot_product_weights(torch.rand(1, 4), torch.ones(2, 4), bias=torch.tensor([[0.0, 1.0]]))
+    tensor([[0.2689, 0.7311]])
+    """
+    check_same_features(queries, keys)
+    if scale is None:
+        scale = 1 / math.sqrt(keys.shape[-1])
+    # The queries are scaled before the product: half precision could overflow in between.
+    scores = (queries * scale) @ keys.mT
+    if bias is not None:
+        check_bias(bias, queries, keys)
+        scores = scores + bias
+    return masked_softmax(scores, mask)
 
 
 class DotProductAttention(nn.Module):
@@ -140,28 +185,49 @@ class DotProductAttention(nn.Module):
         self.dropout = dropout
         self.scale = scale
 
-    def weights(self, queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
+    def weights(
+        self,
+        queries: Queries,
+        keys: Keys,
+        mask: Mask | None = None,
+        *,
+        bias: Bias | None = None,
+    ) -> Weights:
         """Return the attention weights, without dropout."""
-        check_same_features(queries, keys)
-        return masked_softmax(_scaled_scores(queries, keys, self.scale), mask)
+        return dot_product_weights(queries, keys, mask, scale=self.scale, bias=bias)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
         return f"dropout={self.dropout}, scale={self.scale}"
 
     def forward(
-        self, queries: Queries, keys: Keys, values: Values, mask: Mask | None = None
+        self,
+        queries: Queries,
+        keys: Keys,
+        values: Values,
+        mask: Mask | None = None,
+        *,
+        bias: Bias | None = None,
     ) -> Output:
         """Return one weighted average of the values for each query."""
         dropout = self.dropout if self.training else 0.0
-        return dot_product_attention(queries, keys, values, mask, scale=self.scale, dropout=dropout)
+        return dot_product_attention(
+            queries, keys, values, mask, scale=self.scale, bias=bias, dropout=dropout
+        )
+
+
+def _added(bias: Bias | None, mask: Mask | None) -> Tensor | None:
+    """Return what the fused kernel takes for mask and bias together: the mask wins."""
+    if bias is None or mask is None:
+        return mask if bias is None else bias
+    return bias.masked_fill(~mask, -math.inf)
 
 
 def _fused(
     queries: Queries,
     keys: Keys,
     values: Values,
-    mask: Mask | None,
+    mask: Tensor | None,
     scale: float | None,
     dropout: float,
 ) -> Output:
@@ -175,10 +241,3 @@ def _fused(
         queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
     )
     return output.squeeze(1) if without_heads else output
-
-
-def _scaled_scores(queries: Queries, keys: Keys, scale: float | None) -> Scores:
-    if scale is None:
-        scale = 1 / math.sqrt(keys.shape[-1])
-    # The queries are scaled before the product: half precision could overflow in between.
-    return (queries * scale) @ keys.mT

@@ -1,0 +1,81 @@
+"""Cut vectors into heads, and join the heads again: the axes are named, nothing is computed."""
+
+from torch import Tensor
+
+from attention_book.shapes import Features, Heads
+
+
+def split_heads(x: Features, num_heads: int) -> Heads:
+    """Cut each position's vector into equal parts, one for each head.
+
+    The features are cut first, then the new axis moves before the positions. To read
+    (position, d_model) as (head, position, d_k) at once would fit in size, but it would
+    hand whole positions to a head. Nothing is copied: the result is a view.
+
+    Args:
+        x: One vector for each position.
+        num_heads: How many parts; ``d_model`` must be a multiple of it.
+
+    Returns:
+        Head h has the features :math:`h \\, d_k` to :math:`(h + 1) \\, d_k - 1` of every
+        position, where :math:`d_k = d_\\text{model} / h`.
+
+    Raises:
+        ValueError: if there are too few axes or features, or the parts are not equal.
+
+    >>> import torch
+    >>> x = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]).float()
+    >>> split_heads(x, num_heads=2)
+    tensor([[[ 1.,  2.],
+             [ 5.,  6.],
+             [ 9., 10.]],
+    <BLANKLINE>
+            [[ 3.,  4.],
+             [ 7.,  8.],
+             [11., 12.]]])
+    """
+    if x.ndim < 2:
+        raise ValueError(
+            f"x: expected the axes (*batch, position, d_model), got the shape {tuple(x.shape)}"
+        )
+    check_divisible(x.shape[-1], num_heads)
+    by_head: Tensor = x.unflatten(-1, (num_heads, -1))  # (*batch, position, head, d_k)
+    return by_head.transpose(-3, -2)
+
+
+def merge_heads(heads: Heads) -> Features:
+    """Put the parts of each position's vector together again: the inverse of ``split_heads``.
+
+    Where the memory allows it the result is a view, and torch's fused attention leaves its
+    output so that it does.
+
+    Args:
+        heads: One part for each head and position.
+
+    Raises:
+        ValueError: if there are too few axes.
+
+    >>> import torch
+    >>> x = torch.rand(5, 3, 8)
+    >>> torch.equal(merge_heads(split_heads(x, num_heads=4)), x)
+    True
+    """
+    if heads.ndim < 3:
+        raise ValueError(
+            "heads: expected the axes (*batch, head, position, d_k), "
+            f"got the shape {tuple(heads.shape)}"
+        )
+    return heads.transpose(-3, -2).flatten(-2)
+
+
+def check_divisible(d_model: int, num_heads: int) -> None:
+    """Check that a vector can be cut into equal parts.
+
+    Raises:
+        ValueError: if it can't.
+    """
+    if num_heads < 1 or d_model < 1 or d_model % num_heads != 0:
+        raise ValueError(
+            "num_heads: expected a number that divides d_model, "
+            f"got num_heads={num_heads} for d_model={d_model}"
+        )

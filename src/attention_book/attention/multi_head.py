@@ -1,0 +1,254 @@
+"""Multi-head attention: several attentions side by side, each with its own projections."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attention_book.attention.checks import check_probability, check_sequence, check_sizes
+from attention_book.attention.heads import check_divisible, merge_heads, split_heads
+from attention_book.attention.keys_values import KeysValues
+from attention_book.attention.positions import Positions
+from attention_book.attention.soft import dot_product_attention, dot_product_weights
+from attention_book.shapes import HeadsMask, HeadWeights, Keys, Queries, Values
+
+
+class MultiHeadAttention(nn.Module):
+    """Attend with several heads at once, and mix what they found.
+
+    .. math::
+        \\text{head}_i = \\operatorname{softmax}\\Bigl(
+        \\frac{Q W_q^{(i)} (K W_k^{(i)})^\\top}{\\sqrt{d_k}}\\Bigr) V W_v^{(i)}, \\qquad
+        O = [\\text{head}_1; \\ldots; \\text{head}_h] \\, W_o
+
+    Vaswani et al. (2017), section 3.2.2, with :math:`d_k = d_v = d_\\text{model} / h`. The
+    projections of all heads are stacked in one matrix, and the heads are an axis like the
+    batch, so that their number changes neither the parameters nor the matrix products.
+
+    The law ``module(q, k, v, mask) == module.combine(module.weights(q, k, mask), v)`` holds
+    (up to rounding) whenever dropout is off. A query that may see nothing gets 0 from every
+    head; what it returns is the bias of :math:`W_o`, or 0 without one.
+
+    Args:
+        d_model: Size of the queries and of the output.
+        num_heads: Number of heads; it divides ``d_model``.
+        d_key: Size of the keys before projection; ``d_model`` when None.
+        d_value: Size of the values before projection; ``d_model`` when None.
+        dropout: Probability of dropping a weight while training.
+        bias: Whether the four projections add a bias.
+        fused: Keep :math:`W_q, W_k, W_v` as the rows of one matrix, so that self-attention
+            is one product; other sizes of keys or values need three.
+        positions: How positions enter; None leaves them out.
+        scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+
+    Raises:
+        ValueError: if ``num_heads`` does not divide ``d_model``, or a number is out of range.
+
+    >>> import torch
+    >>> attention = MultiHeadAttention(d_model=8, num_heads=2)
+    >>> x = torch.rand(1, 5, 8)
+    >>> attention(x, x, x).shape, attention.weights(x, x).shape
+    (torch.Size([1, 5, 8]), torch.Size([1, 2, 5, 5]))
+    >>> memory = attention.project(x, x)
+    >>> torch.allclose(attention(x, memory), attention(x, x, x), atol=1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        num_heads: int,
+        d_key: int | None = None,
+        d_value: int | None = None,
+        dropout: float = 0.0,
+        bias: bool = False,
+        fused: bool = True,
+        positions: Positions | None = None,
+        scale: float | None = None,
+    ) -> None:
+        """Create the projections."""
+        super().__init__()
+        d_key = d_model if d_key is None else d_key
+        d_value = d_model if d_value is None else d_value
+        check_sizes(d_key=d_key, d_value=d_value)
+        check_divisible(d_model, num_heads)
+        check_probability("dropout", dropout)
+        self.d_model, self.d_key, self.d_value = d_model, d_key, d_value
+        self.num_heads, self.dropout, self.scale = num_heads, dropout, scale
+        self.fused = fused and d_key == d_value == d_model
+        if self.fused:
+            self.W_qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
+        else:
+            self.W_q = nn.Linear(d_model, d_model, bias=bias)
+            self.W_k = nn.Linear(d_key, d_model, bias=bias)
+            self.W_v = nn.Linear(d_value, d_model, bias=bias)
+        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.positions = positions
+
+    def forward(
+        self,
+        queries: Queries,
+        keys: Keys | KeysValues,
+        values: Values | None = None,
+        mask: HeadsMask | None = None,
+        *,
+        offset: int = 0,
+    ) -> Float[Tensor, "*batch query d_model"]:
+        """Return what the heads found for each query, mixed.
+
+        Args:
+            queries: (batch, query, d_model).
+            keys: (batch, key, d_key), or what :meth:`project` made of keys and values.
+            values: (batch, key, d_value); the keys themselves when None.
+            mask: True where a query may see a key, broadcastable to (batch, query, key)
+                for all heads, or to (batch, head, query, key).
+            offset: Position of the first query and, unless projected, of the first key.
+
+        Raises:
+            TypeError: if ``mask`` is not boolean.
+            ValueError: if the shapes do not fit, or a visible score is NaN.
+        """
+        asked, found = self._ask(queries, keys, values, offset)
+        start = _first_query(keys, offset)
+        dropout = self.dropout if self.training else 0.0
+        if self.positions is not None and self.positions.biases_values:
+            weights = self._weights(asked, found.keys, mask, start)
+            return self._combine(F.dropout(weights, dropout), found.values, start)
+        heads = dot_product_attention(
+            asked,
+            found.keys,
+            found.values,
+            _for_all_heads(mask),
+            scale=self.scale,
+            bias=self._bias(asked, found.num_keys, start),
+            dropout=dropout,
+        )
+        return self._mix(heads)
+
+    def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KeysValues:
+        """Return each head's keys and values: the work that no query is needed for.
+
+        Args:
+            keys: (batch, key, d_key).
+            values: (batch, key, d_value); the keys themselves when None.
+            offset: Position of the first key.
+
+        Raises:
+            ValueError: if the shapes do not fit.
+        """
+        values = keys if values is None else values
+        check_sequence("keys", keys, self.d_key)
+        check_sequence("values", values, self.d_value)
+        if values is keys:
+            k, v = self._linear(keys, "kv")
+        else:
+            (k,), (v,) = self._linear(keys, "k"), self._linear(values, "v")
+        return KeysValues(self._rotated(k, offset), split_heads(v, self.num_heads))
+
+    def weights(
+        self,
+        queries: Queries,
+        keys: Keys | KeysValues,
+        mask: HeadsMask | None = None,
+        *,
+        offset: int = 0,
+    ) -> HeadWeights:
+        """Return the weights of each head, without dropout; arguments as in a call."""
+        asked, found = self._ask(queries, keys, None, offset)
+        return self._weights(asked, found.keys, mask, _first_query(keys, offset))
+
+    def combine(
+        self, weights: HeadWeights, values: Values | KeysValues, *, offset: int = 0
+    ) -> Float[Tensor, "batch query d_model"]:
+        """Average the values with given weights, head by head, and mix.
+
+        Args:
+            weights: (batch, head, query, key), this module's own or any others.
+            values: (batch, key, d_value), or what :meth:`project` made.
+            offset: As in a call; it matters to positions that reach the values.
+
+        Raises:
+            ValueError: if the shapes do not fit.
+        """
+        start = _first_query(values, offset)
+        if isinstance(values, KeysValues):
+            return self._combine(weights, values.values, start)
+        check_sequence("values", values, self.d_value)
+        (v,) = self._linear(values, "v")
+        return self._combine(weights, split_heads(v, self.num_heads), start)
+
+    def extra_repr(self) -> str:
+        """Show the settings where the module is printed."""
+        scale = "" if self.scale is None else f", scale={self.scale}"
+        return f"num_heads={self.num_heads}, dropout={self.dropout}{scale}"
+
+    def _ask(
+        self, queries: Queries, keys: Keys | KeysValues, values: Values | None, offset: int
+    ) -> tuple[Tensor, KeysValues]:
+        """Return the heads' queries, and their keys and values."""
+        check_sequence("queries", queries, self.d_model)
+        if isinstance(keys, KeysValues):
+            if values is not None:
+                raise ValueError("values: expected None, for keys hold values already, got both")
+            (q,), found = self._linear(queries, "q"), keys
+        elif self.fused and queries is keys and (values is None or values is keys):
+            q, k, v = self._linear(queries, "qkv")
+            found = KeysValues(self._rotated(k, offset), split_heads(v, self.num_heads))
+        else:
+            (q,), found = self._linear(queries, "q"), self.project(keys, values, offset=offset)
+        if (found.batch_size, found.num_heads) != (len(queries), self.num_heads):
+            raise ValueError(
+                f"keys: expected the queries' batch of {len(queries)} and {self.num_heads} heads, "
+                f"got a batch of {found.batch_size} and {found.num_heads} heads"
+            )
+        return self._rotated(q, offset), found
+
+    def _linear(self, x: Tensor, which: str) -> tuple[Tensor, ...]:
+        """Project x to queries, keys or values, or to those of them that stand in ``which``."""
+        if not self.fused:
+            return tuple(getattr(self, f"W_{letter}")(x) for letter in which)
+        if which == "qkv":
+            return _parts(self.W_qkv(x), 3)
+        first = "qkv".index(which) * self.d_model
+        rows = slice(first, first + len(which) * self.d_model)
+        bias = None if self.W_qkv.bias is None else self.W_qkv.bias[rows]
+        return _parts(F.linear(x, self.W_qkv.weight[rows], bias), len(which))
+
+    def _rotated(self, x: Tensor, offset: int) -> Tensor:
+        heads = split_heads(x, self.num_heads)
+        return heads if self.positions is None else self.positions.rotate(heads, offset=offset)
+
+    def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
+        if self.positions is None:
+            return None
+        return self.positions.bias(asked, num_keys, offset=start)
+
+    def _weights(self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int) -> Tensor:
+        bias = self._bias(asked, keys.shape[-2], start)
+        return dot_product_weights(asked, keys, _for_all_heads(mask), scale=self.scale, bias=bias)
+
+    def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
+        heads = weights @ values
+        extra = None
+        if self.positions is not None:
+            extra = self.positions.value_bias(weights, offset=start)
+        return self._mix(heads if extra is None else heads + extra)
+
+    def _mix(self, heads: Tensor) -> Tensor:
+        output: Tensor = self.W_o(merge_heads(heads))
+        return output
+
+
+def _first_query(keys: Tensor | KeysValues, offset: int) -> int:
+    """Return where the first query stands among the keys; raw keys begin where it stands."""
+    return offset if isinstance(keys, KeysValues) else 0
+
+
+def _for_all_heads(mask: Tensor | None) -> Tensor | None:
+    """Give a mask of (batch, query, key) an axis for the heads."""
+    return mask.unsqueeze(1) if isinstance(mask, Tensor) and mask.ndim == 3 else mask
+
+
+def _parts(x: Tensor, number: int) -> tuple[Tensor, ...]:
+    parts: tuple[Tensor, ...] = x.chunk(number, dim=-1)
+    return parts
