@@ -5,7 +5,9 @@ IPython.
 """
 
 from attention_book.inspection.capture import capture_attention
+from attention_book.inspection.cost import operations, sequential_steps
 from attention_book.inspection.curves import bars, curves, regression
+from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
 from attention_book.inspection.heatmaps import heatmap, heatmaps
 from attention_book.inspection.importance import (
     gradient_times_input,
@@ -44,10 +46,15 @@ __all__ = [
     "heatmaps",
     "hiding_effects",
     "influence",
+    "information_flow",
+    "jacobian_norms",
     "only_heaviest",
+    "operations",
+    "path_length",
     "rank_correlation",
     "regression",
     "replacement_effects",
+    "sequential_steps",
     "set_language",
     "shuffled",
     "target_log_probs",
