@@ -1,4 +1,4 @@
-"""The data: what is drawn in which order, and that the lookup task can be learnt."""
+"""The lookup task: that it is what it says, and that it can be learnt."""
 
 import math
 
@@ -18,35 +18,8 @@ from attention_book.attention import (
     RunningMean,
     reinforce_surrogate,
 )
-from attention_book.datasets import LookupBatch, lookup_map, lookup_task, sine_data
+from attention_book.datasets import LookupBatch, lookup_map, lookup_task
 from attention_book.training import descend
-
-# --- the curve -------------------------------------------------------------------------------
-
-
-def test_the_points_are_drawn_as_the_chapter_says() -> None:
-    set_seed(42)
-    data = sine_data()
-    set_seed(42)
-    x = torch.sort(torch.rand(50) * 5).values
-    y = 2 * torch.sin(x) + x**0.8 + torch.normal(0.0, 0.5, (50,))
-    assert torch.equal(data.x_train, x)
-    assert torch.equal(data.y_train, y)
-
-
-def test_the_truth_is_the_formula_at_every_tenth() -> None:
-    data = sine_data(n_train=1)
-    assert data.n_test == 50
-    for i, (x, y) in enumerate(zip(data.x_test.tolist(), data.y_true.tolist(), strict=True)):
-        assert x == pytest.approx(i / 10, abs=1e-6)
-        assert y == pytest.approx(2 * math.sin(i / 10) + (i / 10) ** 0.8, abs=1e-5)
-
-
-def test_without_noise_the_points_lie_on_the_curve() -> None:
-    data = sine_data(n_train=20, noise=0.0)
-    expected = [2 * math.sin(x) + x**0.8 for x in data.x_train.tolist()]
-    assert data.y_train.tolist() == pytest.approx(expected, abs=1e-5)
-
 
 # --- the lookup task -------------------------------------------------------------------------
 
@@ -224,13 +197,6 @@ def test_the_plain_dot_product_is_right_only_without_the_rotation() -> None:
 def test_wrong_sizes_of_the_task_are_named(arguments: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         lookup_task(**({"batch": 1, "num_keys": 2, "d_key": 3} | arguments))
-
-
-def test_wrong_sizes_of_the_curve_are_named() -> None:
-    with pytest.raises(ValueError, match="n_train: expected at least 1, got 0"):
-        sine_data(n_train=0)
-    with pytest.raises(ValueError, match=r"noise: expected a standard deviation, .* got -0.5"):
-        sine_data(noise=-0.5)
 
 
 @pytest.mark.usefixtures("unchecked")
