@@ -4,6 +4,7 @@ from attention_book.models.add_norm import AddNorm
 from attention_book.models.decoder_state import DecoderState
 from attention_book.models.feed_forward import FeedForward
 from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
+from attention_book.models.one_look import OneLook
 from attention_book.models.recurrent_decoder import (
     FixedContextDecoder,
     LookThenStepDecoder,
@@ -12,20 +13,34 @@ from attention_book.models.recurrent_decoder import (
 from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.seq2seq import Seq2Seq
 from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.models.transformer import Transformer, TransformerStack
+from attention_book.models.transformer_config import TransformerConfig
+from attention_book.models.transformer_layers import DecoderLayer, EncoderLayer
+from attention_book.models.transformer_positions import create_positions
+from attention_book.models.transformer_state import TransformerMemory, TransformerState
 from attention_book.models.translator import Translator
 
 __all__ = [
     "AddNorm",
+    "DecoderLayer",
     "DecoderState",
+    "EncoderLayer",
     "FeedForward",
     "FixedContextDecoder",
     "InputDotDecoder",
     "LocationDecoder",
     "LookThenStepDecoder",
+    "OneLook",
     "RecurrentEncoder",
     "Seq2Seq",
     "Seq2SeqConfig",
     "SourceMemory",
     "StepThenLookDecoder",
+    "Transformer",
+    "TransformerConfig",
+    "TransformerMemory",
+    "TransformerStack",
+    "TransformerState",
     "Translator",
+    "create_positions",
 ]
