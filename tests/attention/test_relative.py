@@ -1,0 +1,70 @@
+"""Relative positions against equations 3 and 4 of Shaw et al. (2018), by loops."""
+
+import math
+
+import pytest
+import torch
+
+from attention_book.attention import RelativePositions
+
+BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 5, 11, 7, 13
+
+
+def clipped(table, i, j, max_distance):
+    return table[max(-max_distance, min(max_distance, j - i)) + max_distance]
+
+
+@pytest.mark.parametrize("max_distance", [1, 3, 20])
+@pytest.mark.parametrize("offset", [0, 4])
+def test_equations_3_and_4(max_distance, offset):
+    positions = RelativePositions(d_k=D_K, d_v=D_V, max_distance=max_distance).double()
+    q = torch.randn(BATCH, HEADS, QUERIES, D_K).double()
+    k = torch.randn(BATCH, HEADS, KEYS, D_K).double()
+    v = torch.randn(BATCH, HEADS, KEYS, D_V).double()
+
+    def a(table, i, j):
+        return clipped(table, i + offset, j, max_distance)
+
+    e = torch.zeros(BATCH, HEADS, QUERIES, KEYS).double()
+    for i in range(QUERIES):
+        for j in range(KEYS):
+            key = k[:, :, j] + a(positions.keys, i, j)
+            e[:, :, i, j] = (q[:, :, i] * key).sum(-1) / math.sqrt(D_K)
+    scores = q @ k.mT / math.sqrt(D_K) + positions.bias(q, KEYS, offset=offset)
+    torch.testing.assert_close(scores, e)
+
+    alpha = e.softmax(-1)
+    z = torch.zeros(BATCH, HEADS, QUERIES, D_V).double()
+    for i in range(QUERIES):
+        for j in range(KEYS):
+            value = v[:, :, j] + a(positions.values, i, j)
+            z[:, :, i] += alpha[:, :, i, j, None] * value
+    output = alpha @ v + positions.value_bias(alpha, offset=offset)
+    torch.testing.assert_close(output, z)
+
+
+def test_gradients():
+    positions = RelativePositions(d_k=3, max_distance=2).double()
+    q = torch.randn(1, 2, 3, 3).double().requires_grad_()
+    w = torch.rand(1, 2, 3, 5).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda q: positions.bias(q, 5, offset=1), (q,))
+    assert torch.autograd.gradcheck(lambda w: positions.value_bias(w, offset=1), (w,))
+
+
+def test_without_values_nothing_is_added_to_them():
+    positions = RelativePositions(d_k=D_K, max_distance=3, values=False)
+    assert positions.value_bias(torch.rand(1, 2, 3, 5)) is None
+    assert [name for name, _ in positions.named_parameters()] == ["keys"]
+
+
+def test_the_table_has_one_vector_for_each_clipped_distance():
+    positions = RelativePositions(d_k=D_K, d_v=D_V, max_distance=4)
+    assert positions.keys.shape == (9, D_K)
+    assert positions.values.shape == (9, D_V)
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(ValueError, match="max_distance: expected at least 1, got 0"):
+        RelativePositions(d_k=4, max_distance=0)
+    with pytest.raises(ValueError, match="d_v: expected at least 1, got 0"):
+        RelativePositions(d_k=4, max_distance=1, d_v=0)
