@@ -38,7 +38,7 @@ CJK = re.compile(r"[\u3400-\u9fff]")
 NAMES = {"softmax", "tanh", "Linear", "True", "False"}
 NAMES |= {"attn_mask", "key_padding_mask", "SDPA", "MHA"}
 NAMES |= {"source", "source_mask", "target_input", "target_output"}
-NAMES |= {"batch", "position", "head", "query", "d_model"}
+NAMES |= {"batch", "position", "head", "query", "d_model", "Transformer"}
 
 everywhere = pytest.mark.parametrize("name", DRAWINGS)
 
