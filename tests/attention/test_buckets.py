@@ -56,6 +56,13 @@ def test_any_number_of_buckets(distance, quarter, beyond, bidirectional):
     assert ours.item() == published(distance, num_buckets, max_distance, bidirectional)
 
 
+def test_a_distance_on_a_boundary_is_not_rounded_into_the_bucket_before():
+    """ln(10 / 5) / ln(160 / 5) * 5 is 1, but 0.9999999999999999 in double precision."""
+    for distance in (10, 20, 80, 160):
+        ours = relative_bucket(torch.tensor(-distance), num_buckets=20, max_distance=160)
+        assert ours.item() == published(-distance, 20, 160, True)
+
+
 def test_where_the_buckets_begin():
     """The first distance of each bucket, as the released models have them."""
     both = relative_bucket(-torch.arange(200))
