@@ -19,6 +19,8 @@ from attention_book.attention import (
     ScaledDotScore,
     causal_mask,
     dot_product_attention,
+    dot_product_weights,
+    masked_softmax,
 )
 
 MODULES = {
@@ -263,6 +265,89 @@ def test_a_kernel_that_makes_nan_of_hidden_rows_is_mended(monkeypatch):
     for gradient in torch.autograd.grad(mended.sum(), tensors):
         assert gradient.isfinite().all()
     assert torch.all(dot_product_attention(*tensors, mask, dropout=1.0) == 0)
+
+
+def some_bias(*shape, dtype=torch.float64):
+    return torch.randn(shape).to(dtype)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (1, 5), (2, 3, 5), (2, 1, 5), (1, 3, 1)])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bias_is_added_to_the_scores(shape, masked, dtype):
+    queries, keys, values = draw(2, dtype=dtype)
+    bias, mask = some_bias(*shape, dtype=dtype), some_mask(2) if masked else None
+    scores = queries.double() @ keys.double().mT / math.sqrt(7) + bias.double()
+    expected = masked_softmax(scores, mask)
+    attention = DotProductAttention()
+    weights = attention.weights(queries, keys, mask, bias=bias)
+    output = attention(queries, keys, values, mask, bias=bias)
+    torch.testing.assert_close(weights.double(), expected, **close_enough(dtype))
+    tolerance = {"rtol": 0, "atol": 8 * torch.finfo(dtype).eps}
+    torch.testing.assert_close(output.double(), expected @ values.double(), **tolerance)
+
+
+def test_a_bias_gives_each_head_its_own_scores():
+    queries, keys, values = draw(2, 3)
+    bias = some_bias(3, 3, 5)
+    output = dot_product_attention(queries, keys, values, bias=bias)
+    for head in range(3):
+        tensors = (tensor[:, head] for tensor in (queries, keys, values))
+        torch.testing.assert_close(
+            output[:, head], dot_product_attention(*tensors, bias=bias[head])
+        )
+
+
+def test_the_mask_wins_over_any_bias():
+    queries, keys, values = (tensor.requires_grad_() for tensor in draw(2))
+    bias, mask = some_bias(2, 3, 5).requires_grad_(), some_mask(2)
+    attention = DotProductAttention()
+    output = attention(queries, keys, values, mask, bias=bias)
+    assert torch.all(attention.weights(queries, keys, mask, bias=bias + 1e3)[~mask] == 0)
+    assert torch.all(output[:, 1] == 0)
+    output.sum().backward()
+    for tensor in (queries, keys, values, bias):
+        assert torch.all(tensor.grad.isfinite())
+    assert torch.all(bias.grad[~mask] == 0)
+    assert torch.any(bias.grad != 0)
+
+
+def test_a_bias_learns():
+    bias, tensors = some_bias(3, 5).requires_grad_(), draw(2)
+    for mask in (None, some_mask(2)):
+        assert torch.autograd.gradcheck(
+            lambda bias, mask=mask: dot_product_attention(*tensors, mask, bias=bias), bias
+        )
+
+
+def test_a_bias_equal_for_all_keys_changes_nothing():
+    queries, keys, values = draw(2)
+    biased = dot_product_attention(queries, keys, values, bias=some_bias(2, 3, 1))
+    torch.testing.assert_close(biased, dot_product_attention(queries, keys, values))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_bias_of_another_type_or_shape_is_refused():
+    queries, keys, values = draw(2)
+    for bias, error, message in [
+        (
+            torch.ones(3, 5).bool(),
+            TypeError,
+            "bias: expected a tensor of torch.float64, got torch.b",
+        ),
+        (
+            torch.ones(3, 5),
+            TypeError,
+            "bias: expected a tensor of torch.float64, got torch.float32",
+        ),
+        (1.0, TypeError, "bias: expected a tensor of torch.float64, got float"),
+        (some_bias(5), ValueError, r"broadcasts to .* \(2, 3, 5\), got \(5,\)"),
+        (some_bias(3, 4), ValueError, r"\(2, 3, 5\), got \(3, 4\)"),
+        (some_bias(1, 2, 3, 5), ValueError, r"\(2, 3, 5\), got \(1, 2, 3, 5\)"),
+    ]:
+        with pytest.raises(error, match=message):
+            dot_product_attention(queries, keys, values, bias=bias)
+        with pytest.raises(error, match=message):
+            dot_product_weights(queries, keys, bias=bias)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from attention_book.attention.checks import check_probability, check_sequence, check_sizes
 from attention_book.attention.heads import check_divisible, merge_heads, split_heads
 from attention_book.attention.keys_values import KeysValues
-from attention_book.attention.positions import Positions
+from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
 from attention_book.shapes import HeadsMask, HeadWeights, Keys, Queries, Values
 
@@ -83,7 +83,7 @@ class MultiHeadAttention(nn.Module):
             self.W_k = nn.Linear(d_key, d_model, bias=bias)
             self.W_v = nn.Linear(d_value, d_model, bias=bias)
         self.W_o = nn.Linear(d_model, d_model, bias=bias)
-        self.positions = positions
+        self.positions = NoPositions() if positions is None else positions
 
     def forward(
         self,
@@ -111,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         asked, found = self._ask(queries, keys, values, offset)
         start = _first_query(keys, offset)
         dropout = self.dropout if self.training else 0.0
-        if self.positions is not None and self.positions.biases_values:
+        if self.positions.biases_values:  # no fused kernel can do that
             weights = self._weights(asked, found.keys, mask, start)
             return self._combine(F.dropout(weights, dropout), found.values, start)
         heads = dot_product_attention(
@@ -120,7 +120,7 @@ class MultiHeadAttention(nn.Module):
             found.values,
             _for_all_heads(mask),
             scale=self.scale,
-            bias=self._bias(asked, found.num_keys, start),
+            bias=self.positions.bias(asked, found.num_keys, offset=start),
             dropout=dropout,
         )
         return self._mix(heads)
@@ -140,10 +140,10 @@ class MultiHeadAttention(nn.Module):
         check_sequence("keys", keys, self.d_key)
         check_sequence("values", values, self.d_value)
         if values is keys:
-            k, v = self._linear(keys, "kv")
+            k, v = self._heads(keys, "kv")
         else:
-            (k,), (v,) = self._linear(keys, "k"), self._linear(values, "v")
-        return KeysValues(self._rotated(k, offset), split_heads(v, self.num_heads))
+            (k,), (v,) = self._heads(keys, "k"), self._heads(values, "v")
+        return KeysValues(self.positions.rotate(k, offset=offset), v)
 
     def weights(
         self,
@@ -154,8 +154,14 @@ class MultiHeadAttention(nn.Module):
         offset: int = 0,
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
-        asked, found = self._ask(queries, keys, None, offset)
-        return self._weights(asked, found.keys, mask, _first_query(keys, offset))
+        check_sequence("queries", queries, self.d_model)
+        (asked,) = self._heads(queries, "q")
+        asked = self.positions.rotate(asked, offset=offset)
+        if isinstance(keys, KeysValues):
+            return self._weights(asked, keys.keys, mask, offset)
+        check_sequence("keys", keys, self.d_key)
+        (compared,) = self._heads(keys, "k")
+        return self._weights(asked, self.positions.rotate(compared, offset=offset), mask, 0)
 
     def combine(
         self, weights: HeadWeights, values: Values | KeysValues, *, offset: int = 0
@@ -174,8 +180,8 @@ class MultiHeadAttention(nn.Module):
         if isinstance(values, KeysValues):
             return self._combine(weights, values.values, start)
         check_sequence("values", values, self.d_value)
-        (v,) = self._linear(values, "v")
-        return self._combine(weights, split_heads(v, self.num_heads), start)
+        (heads,) = self._heads(values, "v")
+        return self._combine(weights, heads, start)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
@@ -187,51 +193,34 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, KeysValues]:
         """Return the heads' queries, and their keys and values."""
         check_sequence("queries", queries, self.d_model)
-        if isinstance(keys, KeysValues):
-            if values is not None:
-                raise ValueError("values: expected None, for keys hold values already, got both")
-            (q,), found = self._linear(queries, "q"), keys
-        elif self.fused and queries is keys and (values is None or values is keys):
-            q, k, v = self._linear(queries, "qkv")
-            found = KeysValues(self._rotated(k, offset), split_heads(v, self.num_heads))
+        if isinstance(keys, KeysValues) and values is not None:
+            raise ValueError("values: expected None, for the keys bring their values, got a tensor")
+        if self.fused and queries is keys and (values is None or values is keys):
+            q, k, v = self._heads(queries, "qkv")
+            found = KeysValues(self.positions.rotate(k, offset=offset), v)
+        elif isinstance(keys, KeysValues):
+            (q,), found = self._heads(queries, "q"), keys
         else:
-            (q,), found = self._linear(queries, "q"), self.project(keys, values, offset=offset)
-        if (found.batch_size, found.num_heads) != (len(queries), self.num_heads):
-            raise ValueError(
-                f"keys: expected the queries' batch of {len(queries)} and {self.num_heads} heads, "
-                f"got a batch of {found.batch_size} and {found.num_heads} heads"
-            )
-        return self._rotated(q, offset), found
+            (q,), found = self._heads(queries, "q"), self.project(keys, values, offset=offset)
+        return self.positions.rotate(q, offset=offset), found
 
-    def _linear(self, x: Tensor, which: str) -> tuple[Tensor, ...]:
-        """Project x to queries, keys or values, or to those of them that stand in ``which``."""
-        if not self.fused:
-            return tuple(getattr(self, f"W_{letter}")(x) for letter in which)
-        if which == "qkv":
-            return _parts(self.W_qkv(x), 3)
-        first = "qkv".index(which) * self.d_model
-        rows = slice(first, first + len(which) * self.d_model)
-        bias = None if self.W_qkv.bias is None else self.W_qkv.bias[rows]
-        return _parts(F.linear(x, self.W_qkv.weight[rows], bias), len(which))
-
-    def _rotated(self, x: Tensor, offset: int) -> Tensor:
-        heads = split_heads(x, self.num_heads)
-        return heads if self.positions is None else self.positions.rotate(heads, offset=offset)
-
-    def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
-        if self.positions is None:
-            return None
-        return self.positions.bias(asked, num_keys, offset=start)
+    def _heads(self, x: Tensor, which: str) -> list[Tensor]:
+        """Return the heads' queries, keys or values: those of "qkv" that stand in ``which``."""
+        if self.fused:
+            first = "qkv".index(which) * self.d_model
+            rows = slice(first, first + len(which) * self.d_model)
+            projected = _linear_rows(self.W_qkv, x, rows).chunk(len(which), dim=-1)
+        else:
+            projected = tuple(getattr(self, f"W_{letter}")(x) for letter in which)
+        return [split_heads(each, self.num_heads) for each in projected]
 
     def _weights(self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int) -> Tensor:
-        bias = self._bias(asked, keys.shape[-2], start)
+        bias = self.positions.bias(asked, keys.shape[-2], offset=start)
         return dot_product_weights(asked, keys, _for_all_heads(mask), scale=self.scale, bias=bias)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
         heads = weights @ values
-        extra = None
-        if self.positions is not None:
-            extra = self.positions.value_bias(weights, offset=start)
+        extra = self.positions.value_bias(weights, offset=start)
         return self._mix(heads if extra is None else heads + extra)
 
     def _mix(self, heads: Tensor) -> Tensor:
@@ -249,6 +238,10 @@ def _for_all_heads(mask: Tensor | None) -> Tensor | None:
     return mask.unsqueeze(1) if isinstance(mask, Tensor) and mask.ndim == 3 else mask
 
 
-def _parts(x: Tensor, number: int) -> tuple[Tensor, ...]:
-    parts: tuple[Tensor, ...] = x.chunk(number, dim=-1)
-    return parts
+def _linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
+    """Apply some rows of a linear map; a slice that takes all would still cost the backward."""
+    weight: Tensor = linear.weight
+    bias: Tensor | None = linear.bias
+    if rows != slice(0, linear.out_features):
+        weight, bias = weight[rows], None if bias is None else bias[rows]
+    return F.linear(x, weight, bias)

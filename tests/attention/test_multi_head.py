@@ -1,0 +1,417 @@
+"""Multi-head attention: torch's own is the oracle, and the laws of its parts."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+import torch
+from torch import nn
+
+from attention_book.attention import (
+    AlibiPositions,
+    KeysValues,
+    MultiHeadAttention,
+    NoPositions,
+    RelativeBuckets,
+    RelativePositions,
+    RotaryPositions,
+    SelfAttention,
+    causal_mask,
+    split_heads,
+)
+
+BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 3
+D_K = 6  # even, for the rotations
+D_MODEL = HEADS * D_K
+D_KEY, D_VALUE = 13, 17
+EXACT = {"rtol": 0, "atol": 1e-10}
+POSITIONS = {
+    "none": NoPositions,
+    "relative": lambda: RelativePositions(d_k=D_K, max_distance=2),
+    "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=2, values=False),
+    "buckets": lambda: RelativeBuckets(num_heads=HEADS, bidirectional=True, max_distance=9),
+    "rotary": lambda: RotaryPositions(d_k=D_K),
+    "alibi": lambda: AlibiPositions(num_heads=HEADS),
+}
+
+
+def make(**settings):
+    return MultiHeadAttention(**{"d_model": D_MODEL, "num_heads": HEADS} | settings).double()
+
+
+def draw(d_key=D_MODEL, d_value=D_MODEL):
+    sizes = ((QUERIES, D_MODEL), (KEYS, d_key), (KEYS, d_value))
+    return tuple(torch.randn(BATCH, *size, dtype=torch.float64) for size in sizes)
+
+
+def some_mask(*batch):
+    """Show each query about half of the keys."""
+    mask = torch.rand(*batch, QUERIES, KEYS) < 0.5
+    mask[..., 0] = True
+    return mask
+
+
+def torch_twin(ours, **settings):
+    """Create torch's module with the same parameters."""
+    twin = nn.MultiheadAttention(
+        D_MODEL, HEADS, batch_first=True, dtype=torch.float64, bias=has_bias(ours), **settings
+    )
+    with torch.no_grad():
+        weights, biases = zip(*(rows(ours, letter) for letter in "qkv"), strict=True)
+        if twin.in_proj_weight is None:
+            for letter, weight in zip("qkv", weights, strict=True):
+                getattr(twin, f"{letter}_proj_weight").copy_(weight)
+        else:
+            twin.in_proj_weight.copy_(torch.cat(weights))
+        twin.out_proj.weight.copy_(ours.W_o.weight)
+        if has_bias(ours):
+            twin.in_proj_bias.copy_(torch.cat(biases))
+            twin.out_proj.bias.copy_(ours.W_o.bias)
+    return twin
+
+
+def has_bias(ours):
+    return ours.W_o.bias is not None
+
+
+def rows(module, letter):
+    """Return weight and bias of one of the three projections, stored together or not."""
+    if not module.fused:
+        linear = getattr(module, f"W_{letter}")
+        return linear.weight, linear.bias
+    which = "qkv".index(letter)
+    bias = None if module.W_qkv.bias is None else module.W_qkv.bias.chunk(3)[which]
+    return module.W_qkv.weight.chunk(3)[which], bias
+
+
+def unfused(module):
+    """Create a module with separate projections and the same parameters."""
+    twin = make(fused=False, bias=has_bias(module), positions=module.positions)
+    with torch.no_grad():
+        for letter in "qkv":
+            linear, (weight, bias) = getattr(twin, f"W_{letter}"), rows(module, letter)
+            linear.weight.copy_(weight)
+            if bias is not None:
+                linear.bias.copy_(bias)
+    twin.W_o = module.W_o
+    return twin
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_equal_to_torch(fused, bias):
+    ours = make(fused=fused, bias=bias)
+    theirs = torch_twin(ours)
+    x, y, z = draw()
+    for queries, keys, values in [(x, x, x), (x, y, y), (x, y, z), (x, x, x.clone())]:
+        output, weights = theirs(queries, keys, values, average_attn_weights=False)
+        torch.testing.assert_close(ours(queries, keys, values), output, **EXACT)
+        torch.testing.assert_close(ours.weights(queries, keys), weights, **EXACT)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_equal_to_torch_with_other_sizes_of_keys_and_values(bias):
+    ours = make(d_key=D_KEY, d_value=D_VALUE, bias=bias)
+    theirs = torch_twin(ours, kdim=D_KEY, vdim=D_VALUE)
+    queries, keys, values = draw(D_KEY, D_VALUE)
+    output, weights = theirs(queries, keys, values, average_attn_weights=False)
+    torch.testing.assert_close(ours(queries, keys, values), output, **EXACT)
+    torch.testing.assert_close(ours.weights(queries, keys), weights, **EXACT)
+
+
+@pytest.mark.parametrize("shape", ["all", "batch", "heads"])
+def test_equal_to_torch_under_a_mask(shape):
+    mask = some_mask(*{"all": (), "batch": (BATCH,), "heads": (BATCH, HEADS)}[shape])
+    whole = mask.unsqueeze(1) if shape == "batch" else mask
+    hidden = ~whole.expand(BATCH, HEADS, QUERIES, KEYS).flatten(0, 1)
+    ours, (queries, keys, values) = make(bias=True), draw()
+    output, weights = torch_twin(ours)(
+        queries, keys, values, attn_mask=hidden, average_attn_weights=False
+    )
+    torch.testing.assert_close(ours(queries, keys, values, mask), output, **EXACT)
+    torch.testing.assert_close(ours.weights(queries, keys, mask), weights, **EXACT)
+    assert (weights.masked_select(~whole) == 0).all()
+
+
+def test_gradients_are_those_of_torch():
+    ours, mask = make(bias=True), some_mask()
+    theirs, x = torch_twin(ours), draw()[0].requires_grad_()
+    upstream = torch.randn_like(x)
+    mask = mask[:, :QUERIES]
+    mine = torch.autograd.grad(ours(x, x, x, mask), [x, ours.W_qkv.weight], upstream)
+    output, _ = theirs(x, x, x, attn_mask=~mask, need_weights=False)
+    expected = torch.autograd.grad(output, [x, theirs.in_proj_weight], upstream)
+    torch.testing.assert_close(mine, expected)
+
+
+@pytest.fixture(params=POSITIONS)
+def attention(request):
+    torch.manual_seed(1)
+    return make(bias=True, positions=POSITIONS[request.param]())
+
+
+def test_fused_and_separate_projections_agree(attention):
+    x, y, z = draw()
+    separate, mask = unfused(attention), some_mask(BATCH)
+    for queries, keys, values in [(x, x, x), (x, y, None), (x, y, z), (x, z, z)]:
+        seen = mask[..., : keys.shape[1]]
+        expected = separate(queries, keys, values, seen)
+        torch.testing.assert_close(attention(queries, keys, values, seen), expected)
+
+
+def test_the_output_is_the_combination_of_the_weights(attention):
+    queries, keys, values = draw()
+    for mask in (None, some_mask(), some_mask(BATCH), some_mask(BATCH, HEADS)):
+        weights = attention.weights(queries, keys, mask)
+        assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
+        output = attention(queries, keys, values, mask)
+        torch.testing.assert_close(attention.combine(weights, values), output)
+        pairs = attention.project(keys, values)
+        torch.testing.assert_close(attention.combine(weights, pairs), output)
+
+
+def test_projected_keys_and_values_are_the_raw_ones(attention):
+    queries, keys, values = draw()
+    mask, pairs = some_mask(BATCH), attention.project(keys, values)
+    assert pairs.keys.shape == pairs.values.shape == (BATCH, HEADS, KEYS, D_K)
+    torch.testing.assert_close(
+        attention(queries, pairs, mask=mask), attention(queries, keys, values, mask)
+    )
+    torch.testing.assert_close(
+        attention.weights(queries, pairs, mask), attention.weights(queries, keys, mask)
+    )
+
+
+def test_values_left_out_are_the_keys(attention):
+    queries, keys, _ = draw()
+    torch.testing.assert_close(attention(queries, keys), attention(queries, keys, keys))
+    torch.testing.assert_close(
+        attention(queries, attention.project(keys)), attention(queries, keys)
+    )
+
+
+@pytest.mark.parametrize("pieces", [(1,) * 7, (3, 1, 2, 1), (5, 2)])
+def test_piece_by_piece_with_a_cache_is_all_at_once(attention, pieces):
+    x = draw()[0]
+    at_once = attention(x, x, x, causal_mask(QUERIES))
+    weights = attention.weights(x, x, causal_mask(QUERIES))
+    past, offset = None, 0
+    for piece in x.split(pieces, dim=1):
+        new = attention.project(piece, piece, offset=offset)
+        past = new if past is None else past.append(new)
+        length = piece.shape[1]
+        here, mask = (
+            slice(offset, offset + length),
+            causal_mask(length, past.num_keys, offset=offset),
+        )
+        output = attention(piece, past, mask=mask, offset=offset)
+        torch.testing.assert_close(output, at_once[:, here])
+        found = attention.weights(piece, past, mask, offset=offset)
+        torch.testing.assert_close(found, weights[:, :, here, : past.num_keys])
+        combined = attention.combine(found, past, offset=offset)
+        torch.testing.assert_close(combined, output)
+        offset += length
+
+
+def test_relative_positions_do_not_care_where_the_sequence_begins(attention):
+    x = draw()[0]
+    torch.testing.assert_close(attention(x, x, offset=23), attention(x, x))
+    torch.testing.assert_close(attention.weights(x, x, offset=23), attention.weights(x, x))
+    later = attention.project(x, offset=23)
+    if isinstance(attention.positions, RotaryPositions):
+        assert not torch.allclose(later.keys, attention.project(x).keys)
+
+
+def test_what_is_hidden_moves_nothing(attention):
+    queries, keys, values = draw()
+    hidden = torch.arange(KEYS) % 3 == 1
+    mask = some_mask(BATCH) & ~hidden
+    output = attention(queries, keys, values, mask)
+    poison = 100 * hidden[:, None]
+    torch.testing.assert_close(attention(queries, keys + poison, values - poison, mask), output)
+
+
+def test_each_head_may_have_its_own_mask():
+    attention, (queries, keys, values) = make(), draw()
+    mask = torch.ones(1, HEADS, 1, KEYS, dtype=torch.bool)
+    mask[:, 1, :, 4:] = False
+    weights = attention.weights(queries, keys, mask)
+    assert (weights[:, 1, :, 4:] == 0).all()
+    assert (weights[:, [0, 2], :, 4:] > 0).all()
+    output = attention(queries, keys, values, mask)
+    torch.testing.assert_close(attention.combine(weights, values), output)
+
+
+def test_a_query_that_sees_nothing_gets_zero_and_finite_gradients(attention):
+    tensors = tuple(tensor.requires_grad_() for tensor in draw())
+    mask = some_mask(BATCH)
+    mask[:, 2] = False
+    output = attention(*tensors, mask)
+    torch.testing.assert_close(output[:, 2], attention.W_o.bias.expand(BATCH, -1))
+    assert (attention.weights(*tensors[:2], mask)[:, :, 2] == 0).all()
+    output.sum().backward()
+    for tensor in (*tensors, *attention.parameters()):
+        assert tensor.grad.isfinite().all()
+    without = make(positions=attention.positions)
+    assert (without(*tensors, mask)[:, 2] == 0).all()
+
+
+def test_gradients_agree_with_finite_differences(attention):
+    mask, tensors = some_mask(2), tuple(tensor[:2].requires_grad_() for tensor in draw())
+    assert torch.autograd.gradcheck(
+        lambda *qkv: attention(*qkv, mask), tensors, fast_mode=True, atol=1e-4
+    )
+
+
+def test_heads_may_change_places():
+    attention, tensors = make(bias=True), draw()
+    expected = attention(*tensors)
+    order = torch.tensor([2, 0, 1])
+    features = torch.arange(D_MODEL).view(HEADS, D_K)[order].flatten()
+    with torch.no_grad():
+        for name in ("weight", "bias"):
+            stacked = getattr(attention.W_qkv, name)
+            parts = stacked.view(3, D_MODEL, -1)[:, features]
+            stacked.copy_(parts.reshape(stacked.shape))
+        attention.W_o.weight.copy_(attention.W_o.weight[:, features])
+    torch.testing.assert_close(attention(*tensors), expected)
+
+
+def test_one_head_is_self_attention_and_a_projection():
+    attention = make(num_heads=1, fused=False)
+    single = SelfAttention(d_model=D_MODEL).double()
+    for name in ("W_q", "W_k", "W_v"):
+        getattr(single, name).load_state_dict(getattr(attention, name).state_dict())
+    x, mask = draw()[0], causal_mask(QUERIES)
+    torch.testing.assert_close(attention(x, x, x, mask), attention.W_o(single(x, mask)))
+    torch.testing.assert_close(attention.weights(x, x, mask)[:, 0], single.weights(x, mask))
+
+
+def test_each_head_is_a_self_attention_of_its_own():
+    attention, x = make(fused=False, bias=True), draw()[0]
+    heads = []
+    for head in range(HEADS):
+        single = SelfAttention(d_model=D_MODEL, d_k=D_K, d_v=D_K, bias=True).double()
+        features = slice(head * D_K, (head + 1) * D_K)
+        with torch.no_grad():
+            for name in ("W_q", "W_k", "W_v"):
+                whole, part = getattr(attention, name), getattr(single, name)
+                part.weight.copy_(whole.weight[features])
+                part.bias.copy_(whole.bias[features])
+        heads.append(single(x))
+        torch.testing.assert_close(attention.weights(x, x)[:, head], single.weights(x))
+    torch.testing.assert_close(attention(x, x, x), attention.W_o(torch.cat(heads, dim=-1)))
+
+
+def test_the_number_of_heads_changes_no_parameter():
+    names = {}
+    for num_heads in (1, 2, 3, 6, 9, 18):
+        names[num_heads] = {
+            name: tuple(weight.shape)
+            for name, weight in make(num_heads=num_heads).state_dict().items()
+        }
+    assert all(each == names[1] for each in names.values())
+    assert names[1] == {
+        "W_qkv.weight": (3 * D_MODEL, D_MODEL),
+        "W_o.weight": (D_MODEL, D_MODEL),
+    }
+    assert list(make(fused=False).state_dict()) == [f"W_{letter}.weight" for letter in "qkvo"]
+
+
+def test_the_scale_multiplies_the_scores():
+    attention, (queries, keys, _) = make(scale=0.5, fused=False), draw()
+    asked, compared = split_heads(attention.W_q(queries), 3), split_heads(attention.W_k(keys), 3)
+    expected = (0.5 * asked @ compared.mT).softmax(-1)
+    torch.testing.assert_close(attention.weights(queries, keys), expected)
+    output = attention(queries, keys)
+    torch.testing.assert_close(output, attention.combine(expected, keys))
+
+
+def test_training_toggles_dropout_and_nothing_else(attention):
+    tensors = draw()
+    plain, weights = attention(*tensors), attention.weights(*tensors[:2])
+    attention.dropout = 0.5
+    assert not torch.allclose(attention(*tensors), plain)
+    torch.testing.assert_close(attention.weights(*tensors[:2]), weights)
+    mean = torch.stack([attention(*tensors) for _ in range(150)]).mean(0)
+    torch.testing.assert_close(mean, plain, rtol=0, atol=0.3)
+    torch.testing.assert_close(attention.eval()(*tensors), plain)
+
+
+def test_the_inputs_are_left_alone(attention):
+    tensors, mask = draw(), some_mask(BATCH)
+    kept = tuple(tensor.clone() for tensor in (*tensors, mask))
+    attention(*tensors, mask)
+    for tensor, original in zip((*tensors, mask), kept, strict=True):
+        assert torch.equal(tensor, original)
+
+
+def test_attention_compiles_into_one_graph():
+    # In a process of its own: the checks of shapes, which only tests have, are no part of a graph.
+    program = """
+import torch
+from attention_book.attention import MultiHeadAttention, RelativePositions
+x, y, mask = torch.rand(5, 7, 18), torch.rand(5, 11, 18), torch.rand(5, 7, 11) < 0.5
+for positions in (None, RelativePositions(d_k=6, max_distance=2)):
+    attention = MultiHeadAttention(d_model=18, num_heads=3, positions=positions)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x, y, y, mask), attention(x, y, y, mask))
+    torch.testing.assert_close(compiled(x, x, x), attention(x, x, x))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+def test_the_state_survives_a_round_trip():
+    one, other = make(bias=True), make(bias=True)
+    tensors = draw()
+    assert not torch.allclose(one(*tensors), other(*tensors))
+    other.load_state_dict(one.state_dict())
+    assert torch.equal(one(*tensors), other(*tensors))
+
+
+def test_the_settings_show_where_the_module_is_printed():
+    shown = repr(make(dropout=0.25, scale=0.5))
+    assert "num_heads=3, dropout=0.25, scale=0.5" in shown
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bad_input_gets_one_clear_error(attention):
+    queries, keys, values = draw()
+    pairs = attention.project(keys, values)
+    others = KeysValues(pairs.keys[:, :2], pairs.values[:, :2])
+    for arguments, error, message in [
+        ((queries[0], keys, values), ValueError, r"queries: expected the axes .* \(7, 18\)"),
+        ((queries, keys[..., :7], values), ValueError, "keys: .* with 18 features"),
+        ((queries, keys, values[..., :7]), ValueError, "values: .* with 18 features"),
+        ((queries, keys, values[:, :4]), ValueError, "keys and values: expected the axes"),
+        ((queries, keys[:2], values[:2]), ValueError, r"\(5, 3, 7, 6\) and \(2, 3, 11, 6\)"),
+        ((queries[:2], pairs), ValueError, r"same leading \(batch\) axes, .* \(5, 3, 11, 6\)"),
+        ((queries, others), ValueError, r"\(5, 3, 7, 6\) and \(5, 2, 11, 6\)"),
+        ((queries, pairs, values), ValueError, "values: expected None"),
+        ((queries, keys[:, :0], values[:, :0]), ValueError, "keys: expected at least one key"),
+        ((queries.long(), keys, values), TypeError, "queries: expected floating point"),
+        ((queries, keys, values, torch.ones(7, 11)), TypeError, "mask: expected a boolean"),
+        ((queries, keys, values, torch.ones(3, 7, 11).bool()), ValueError, "mask: expected a sh"),
+        ((queries, keys, values, torch.ones(5, 2, 7, 11).bool()), ValueError, "mask: expected a"),
+    ]:
+        with pytest.raises(error, match=message):
+            attention(*arguments)
+    keys[1, 2] = math.nan
+    with pytest.raises(ValueError, match="scores: expected"):
+        attention(queries, keys, values)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_heads": 4}, "num_heads: expected a number that divides d_model, got num_heads=4 "),
+        ({"num_heads": 0}, "num_heads: expected a number that divides"),
+        ({"d_key": 0}, "d_key: expected at least 1, got 0"),
+        ({"d_value": -1}, "d_value: expected at least 1, got -1"),
+        ({"dropout": 1.5}, "dropout: expected a probability"),
+    ],
+)
+def test_bad_settings_get_one_clear_error(settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(**settings)
