@@ -7,6 +7,8 @@ from attention_book.attention import (
     Attention,
     DotProductAttention,
     HardAttention,
+    MultiHeadAttention,
+    RelativePositions,
     ScaledDotScore,
     causal_mask,
 )
@@ -185,3 +187,19 @@ def test_weights_that_ask_for_more_than_forward_are_named(x):
     with refused, capture_attention(model):
         model(x, x, x)
     assert hooks(model) == []
+
+
+def test_the_weights_of_every_head_are_seen_however_it_is_called(x):
+    positions = RelativePositions(d_k=WIDTH, max_distance=2)
+    attention = MultiHeadAttention(d_model=2 * WIDTH, num_heads=2, positions=positions).double()
+    x = torch.cat([x, 2 * x], dim=-1)
+    mask, past = causal_mask(LENGTH), attention.project(x)
+    with capture_attention(attention) as seen:
+        attention(x, x, x, mask)
+        attention(x, past, mask=mask)
+        attention(x[:, 3:], past, mask=mask[3:], offset=3)
+    raw, projected, later = seen["MultiHeadAttention"]
+    torch.testing.assert_close(raw, attention.weights(x, x, mask))
+    torch.testing.assert_close(projected, raw)
+    torch.testing.assert_close(later, raw[:, :, 3:])
+    assert list(seen) == ["MultiHeadAttention"]

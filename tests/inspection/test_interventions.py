@@ -7,7 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import AdditiveScore, Attention, DotProductAttention
+from attention_book.attention import (
+    AdditiveScore,
+    Attention,
+    DotProductAttention,
+    MultiHeadAttention,
+    RelativePositions,
+)
 from attention_book.decoding import greedy_search
 from attention_book.inspection.interventions import (
     changed_attention,
@@ -241,3 +247,88 @@ def test_a_generator_is_bound_with_partial(model, sentences):
     change = partial(shuffled, generator=torch.Generator().manual_seed(4))
     with changed_attention(model.decoder.attention, change):
         assert not torch.allclose(model(*sentences), own, atol=1e-4)
+
+
+HEADS, D_K = 4, 6
+
+
+@pytest.fixture
+def multi_head():
+    torch.manual_seed(1)
+    positions = RelativePositions(d_k=D_K, max_distance=2)
+    return MultiHeadAttention(d_model=HEADS * D_K, num_heads=HEADS, bias=True, positions=positions)
+
+
+def long_question():
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(BATCH, KEYS, HEADS * D_K, generator=generator)
+    mask = torch.rand(BATCH, HEADS, KEYS, KEYS, generator=generator) < 0.7
+    mask[..., 0] = True
+    return x, mask
+
+
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_every_head_is_changed_before_the_heads_are_mixed(multi_head, rank):
+    x, mask = long_question()
+    mask = {2: mask[0, 0], 3: mask[:, 0], 4: mask}[rank]
+    whole = (mask if rank == 4 else mask.view(-1, 1, KEYS, KEYS)).expand(BATCH, HEADS, -1, -1)
+    own = multi_head.weights(x, x, mask)
+    seen = []
+    with changed_attention(multi_head, lambda *call: seen.append(call) or even(*call)):
+        output = multi_head(x, x, x, mask)
+    torch.testing.assert_close(seen[0][0], own)
+    assert torch.equal(seen[0][1], whole)
+    torch.testing.assert_close(output, multi_head.combine(even(own, whole), x))
+
+
+def test_its_own_weights_change_nothing_however_it_is_called(multi_head):
+    x, mask = long_question()
+    later, past = x[:, 2:], multi_head.project(x)
+    calls = [
+        lambda: multi_head(x, x, x, mask),
+        lambda: multi_head(x, x, mask=mask),
+        lambda: multi_head(x, keys=x, values=2 * x),
+        lambda: multi_head(x, past, mask=mask),
+        lambda: multi_head(later, past, mask=mask[:, :, 2:], offset=2),
+    ]
+    for call in calls:
+        expected = call()
+        with changed_attention(multi_head, lambda weights, visible: weights):
+            torch.testing.assert_close(call(), expected)
+        with changed_attention(multi_head, even):
+            assert not torch.allclose(call(), expected, atol=1e-4)
+
+
+def test_one_head_can_be_changed_alone(multi_head):
+    x, mask = long_question()
+
+    def silence_the_second(weights, visible):
+        return weights * torch.tensor([1.0, 0.0, 1.0, 1.0]).view(-1, 1, 1)
+
+    with changed_attention(multi_head, silence_the_second):
+        output = multi_head(x, x, x, mask)
+    weights = multi_head.weights(x, x, mask).clone()
+    weights[:, 1] = 0
+    torch.testing.assert_close(output, multi_head.combine(weights, x))
+
+
+def test_heads_are_forced_step_by_step(multi_head):
+    x, _ = long_question()
+    rows = torch.rand(BATCH, HEADS, KEYS, KEYS).softmax(dim=-1)
+    past = multi_head.project(x)
+    with forced_attention(multi_head, rows):
+        outputs = [
+            multi_head(token, past, offset=position)
+            for position, token in enumerate(x.split(1, dim=1))
+        ]
+    torch.testing.assert_close(torch.cat(outputs, dim=1), multi_head.combine(rows, past))
+
+
+def test_a_bias_of_the_call_counts():
+    queries, keys, mask = question()
+    attention, bias = DotProductAttention(), torch.randn(QUERIES, KEYS)
+    seen = []
+    with changed_attention(attention, lambda *call: seen.append(call) or call[0]):
+        output = attention(queries, keys, keys, mask, bias=bias)
+    torch.testing.assert_close(seen[0][0], attention.weights(queries, keys, mask, bias=bias))
+    torch.testing.assert_close(output, attention(queries, keys, keys, mask, bias=bias))

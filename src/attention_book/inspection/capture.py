@@ -21,9 +21,10 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
     An attention module is any submodule with a ``weights`` method. Its forward
     call is repeated as ``weights(queries, keys, mask)``, with the arguments
-    taken from the call by name, without gradients and from the same random
-    state. The outputs and the random numbers drawn later are those of a run
-    without capturing. Dropout acts after the weights, so it does not show.
+    taken from the call by name (an offset or a bias too, where ``weights`` has
+    one), without gradients and from the same random state. The outputs and the
+    random numbers drawn later are those of a run without capturing. Dropout
+    acts after the weights, so it does not show.
 
     Args:
         model: any module; it may itself be an attention module.
@@ -86,26 +87,36 @@ class _Watch:
             self.recomputing = True
             try:
                 with torch.no_grad(), _replay(states.pop()):
-                    calls.append(_recompute(module, args, kwargs))
+                    weights: Any = module.weights
+                    calls.append(call_with(weights, arguments_of(module, args, kwargs)))
             finally:
                 self.recomputing = False
 
         return before, after
 
 
-def _recompute(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """Call ``weights`` with those of forward's arguments that it names."""
-    weights: Any = module.weights
+def arguments_of(
+    module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a call of ``module`` by name, defaults included."""
     call = signature(module.forward).bind(*args, **kwargs)
     call.apply_defaults()
-    wanted = signature(weights).parameters
-    if unknown := [name for name in wanted if name not in call.arguments]:
+    return call.arguments
+
+
+def call_with(method: Callable[..., Tensor], arguments: dict[str, Any]) -> Tensor:
+    """Call a module's method with those of ``arguments`` that it names.
+
+    Raises:
+        TypeError: if it names one that is not there.
+    """
+    wanted = signature(method).parameters
+    if unknown := [name for name in wanted if name not in arguments]:
         raise TypeError(
-            f"{type(module).__name__}.weights: expected arguments that forward takes too, "
+            f"{method.__qualname__}: expected arguments that forward takes too, "
             f"got {', '.join(unknown)}"
         )
-    result: Tensor = weights(**{name: call.arguments[name] for name in wanted})
-    return result
+    return method(**{name: arguments[name] for name in wanted})
 
 
 def _random_state() -> RandomState:

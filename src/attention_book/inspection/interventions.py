@@ -6,14 +6,15 @@ prediction needed them shows when they are changed.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from inspect import signature
 from typing import Any
 
 import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from attention_book.shapes import Weights
+from attention_book.attention import MultiHeadAttention
+from attention_book.inspection.capture import arguments_of, call_with
+from attention_book.shapes import Values, Weights
 
 Visible = Bool[Tensor, "*batch query key"]
 #: Makes new weights from the module's own and from what its queries may see.
@@ -27,16 +28,19 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
     .. math:: o = \\operatorname{change}(\\alpha) \\, V
 
     The module is watched from outside: at every call its own weights are computed,
-    changed, and multiplied with the values. What follows in the model (a
+    changed, and multiplied with the values, or handed to its ``combine`` method where it
+    has one, as multi-head attention does. What follows in the model (a
     recurrent decoder's next queries, say) follows from the changed output. Dropout
     does not act on changed weights. The module's ``weights`` method is left alone:
     inside the block it still answers with the module's own.
 
     Args:
         attention: A module with ``forward(queries, keys, values, mask)`` and
-            ``weights(queries, keys, mask)``.
-        change: Called with the weights (\\*batch, query, key) and a mask of the same shape,
-            True = may be seen; returns weights of the same shape.
+            ``weights(queries, keys, mask)``, for example a
+            :class:`~attention_book.attention.MultiHeadAttention`.
+        change: Called with the weights (\\*batch, query, key), those of every head where there
+            are heads, and a mask of the same shape, True = may be seen; returns weights of the
+            same shape.
 
     Raises:
         TypeError: if ``attention`` has no ``weights`` method.
@@ -55,21 +59,18 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
         )
 
     def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
-        call = signature(module.forward).bind(*args, **kwargs)
-        call.apply_defaults()
-        queries, keys, values, mask = (
-            call.arguments[name] for name in ("queries", "keys", "values", "mask")
-        )
-        own = module.weights(queries, keys, mask)
-        visible = torch.ones_like(own, dtype=torch.bool) if mask is None else mask.expand_as(own)
-        changed = change(own, visible)
+        arguments = arguments_of(module, args, kwargs)
+        own = call_with(module.weights, arguments)
+        changed = change(own, _visible(own, arguments["mask"], module))
         if changed.shape != own.shape:
             raise ValueError(
                 f"change: expected weights of the shape {tuple(own.shape)}, "
                 f"got {tuple(changed.shape)}"
             )
-        output: Tensor = changed @ values
-        return output
+        if arguments["values"] is None:  # the keys are their own values, or bring them along
+            arguments["values"] = arguments["keys"]
+        combine = getattr(module, "combine", _average)
+        return call_with(combine, arguments | {"weights": changed})
 
     handle = attention.register_forward_hook(after, with_kwargs=True)
     try:
@@ -181,6 +182,18 @@ def without_random(
     """
     lots = torch.rand(weights.shape, generator=generator).to(weights.device)
     return _without(weights, lots.masked_fill(~visible, -1).argmax(dim=-1, keepdim=True))
+
+
+def _visible(own: Weights, mask: Tensor | None, module: nn.Module) -> Visible:
+    if mask is None:
+        return torch.ones_like(own, dtype=torch.bool)
+    if isinstance(module, MultiHeadAttention) and mask.ndim == 3:
+        mask = mask.unsqueeze(1)  # one for all heads
+    return mask.expand_as(own)
+
+
+def _average(weights: Weights, values: Values) -> Tensor:
+    return weights @ values
 
 
 def _without(weights: Weights, hidden: Tensor) -> Weights:
