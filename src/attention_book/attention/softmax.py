@@ -44,14 +44,14 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     visible = scores
     if mask is not None:
         check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
-        visible = scores.masked_fill(~mask, -math.inf)
-    largest = visible.detach().amax(dim=-1, keepdim=True)
-    sees_nothing = largest == -math.inf
+        visible = torch.where(mask, scores, -math.inf)
+    weights = visible.softmax(dim=-1)
+    # Only a row that sees nothing, NaN or inf makes NaN: else all is done.
+    if not (torch.compiler.is_compiling() or math.isnan(weights.detach().sum().item())):
+        return weights
+    sees_nothing = (visible == -math.inf).all(dim=-1, keepdim=True)
     if not torch.compiler.is_compiling():  # a compiled graph can't branch on data
-        if not (largest < math.inf).all():
-            reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
-        if not sees_nothing.any():
-            return visible.softmax(dim=-1)
+        reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
     # A row of -inf alone would be 0/0: it goes through softmax as zeros and comes out as zeros.
     return visible.masked_fill(sees_nothing, 0.0).softmax(dim=-1).masked_fill(sees_nothing, 0.0)
 

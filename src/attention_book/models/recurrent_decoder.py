@@ -154,7 +154,7 @@ class LookThenStepDecoder(AttentiveDecoder):
         hidden, queries, features = list(state.hidden), [], []
         for embedded in self.embedding(tokens).unbind(dim=1):
             query = hidden[-1][:, None, :]
-            context = self.look(query, state.memory)[:, 0]
+            context = self.look(query, state.memory).squeeze(1)
             hidden = gru_step(self.gru, torch.cat((context, embedded), dim=-1), hidden)
             queries.append(query)
             features.append(hidden[-1])
