@@ -10,14 +10,19 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from attention_book.attention.checks import check_positive, check_probability, check_sizes
-from attention_book.models import Seq2SeqConfig
+from attention_book.models import Seq2SeqConfig, TransformerConfig
 from attention_book.text import SentencePair, grammar_corpus
 from attention_book.text.phrases import PhrasebookLanguage, check_languages, phrasebook
 
 Corpus = Literal["grammar", "phrasebook"]
 Splits = Mapping[str, tuple[SentencePair, ...]]
 
-_SCHEDULES = ("constant", "linear")
+Config = Seq2SeqConfig | TransformerConfig
+
+CONFIGS: Mapping[str, type[Config]] = MappingProxyType(
+    {"seq2seq": Seq2SeqConfig, "transformer": TransformerConfig}
+)
+_SCHEDULES = ("constant", "linear", "inverse-square-root")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +43,19 @@ class Recipe:
             not trained on, whatever their translation; they make the split "left_out".
         corpus_seed: Draws the grammar's sentences.
         min_frequency: Words that are rarer in the training data are unknown.
-        config: Settings of :class:`~attention_book.models.Seq2SeqConfig`; the sizes
-            of the vocabularies follow from the training data.
+        model: "seq2seq" (:class:`~attention_book.models.Seq2Seq`) or "transformer"
+            (:class:`~attention_book.models.Transformer`).
+        config: Settings of :class:`~attention_book.models.Seq2SeqConfig` or
+            :class:`~attention_book.models.TransformerConfig`; the sizes of the
+            vocabularies follow from the training data.
         xavier: Whether the weights start as :func:`~attention_book.training.xavier_`
             draws them, and not as torch does.
         epochs: How many epochs.
         batch_size: Sentence pairs to a step.
         learning_rate: Adam's.
-        schedule: "constant", or "linear": rises during the warm-up, then falls to 0.
-        warmup: How many steps the learning rate of "linear" rises.
+        schedule: "constant", or, after the rise during the warm-up, "linear" (falls to 0)
+            or "inverse-square-root".
+        warmup: How many steps the learning rate rises.
         clip: The longest gradient that a step may follow; None: any.
         label_smoothing: How much probability is spread over the whole vocabulary.
         validate: Whether to report the loss on the grammar's validation split.
@@ -74,12 +83,13 @@ class Recipe:
     leave_out: tuple[str, ...] = ()
     corpus_seed: int = 42
     min_frequency: int = 1
+    model: Literal["seq2seq", "transformer"] = "seq2seq"
     config: Mapping[str, Any] = field(default_factory=dict, hash=False)
     xavier: bool = True
     epochs: int
     batch_size: int = 64
     learning_rate: float = 0.005
-    schedule: Literal["constant", "linear"] = "constant"
+    schedule: Literal["constant", "linear", "inverse-square-root"] = "constant"
     warmup: int = 0
     clip: float | None = 1.0
     label_smoothing: float = 0.0
@@ -92,6 +102,8 @@ class Recipe:
             raise ValueError(f"name: expected small letters, digits and hyphens, got {self.name!r}")
         if self.corpus not in get_args(Corpus):
             raise ValueError(f"corpus: expected 'grammar' or 'phrasebook', got {self.corpus!r}")
+        if self.model not in CONFIGS:
+            raise ValueError(f"model: expected one of {tuple(CONFIGS)}, got {self.model!r}")
         if self.schedule not in _SCHEDULES:
             raise ValueError(f"schedule: expected one of {_SCHEDULES}, got {self.schedule!r}")
         check_languages(self.source, self.target)
@@ -127,10 +139,12 @@ class Recipe:
             raise ValueError("validate: expected False with the phrasebook, which has no such data")
         if self.schedule == "constant" and self.warmup:
             raise ValueError(f"warmup: expected 0 with a constant schedule, got {self.warmup}")
+        if self.schedule == "inverse-square-root" and not self.warmup:
+            raise ValueError("warmup: expected 1 or more with 'inverse-square-root', got 0")
 
-    def model_config(self, *, source_vocabulary: int, target_vocabulary: int) -> Seq2SeqConfig:
+    def model_config(self, *, source_vocabulary: int, target_vocabulary: int) -> Config:
         """Return the model's settings, once the vocabularies' sizes are known."""
-        return Seq2SeqConfig(
+        return CONFIGS[self.model](
             source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary, **self.config
         )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from filelock import FileLock, Timeout
 
-from attention_book.models import Seq2Seq
+from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer
 from attention_book.recipes.named import named
 from attention_book.recipes.recipe import Recipe
 from attention_book.text import ParallelData, Vocabulary
@@ -19,6 +19,7 @@ from attention_book.training import (
     CheckpointError,
     EpochReport,
     fit,
+    inverse_square_root_schedule,
     linear_schedule,
     load_checkpoint,
     progress,
@@ -51,7 +52,7 @@ class Trained:
     (False, 1)
     """
 
-    model: Seq2Seq
+    model: Seq2Seq | Transformer
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
     reports: tuple[EpochReport, ...]
@@ -212,14 +213,17 @@ def _own_random_numbers(seed: int) -> Iterator[None]:
         yield
 
 
-def _model(recipe: Recipe, source: Vocabulary, target: Vocabulary) -> Seq2Seq:
+def _model(recipe: Recipe, source: Vocabulary, target: Vocabulary) -> Seq2Seq | Transformer:
     config = recipe.model_config(source_vocabulary=len(source), target_vocabulary=len(target))
-    return xavier_(Seq2Seq(config)) if recipe.xavier else Seq2Seq(config)
+    model = Seq2Seq(config) if isinstance(config, Seq2SeqConfig) else Transformer(config)
+    return xavier_(model) if recipe.xavier else model
 
 
 def _schedule(recipe: Recipe, data: ParallelData) -> Schedule | None:
     if recipe.schedule == "constant":
         return None
+    if recipe.schedule == "inverse-square-root":
+        return inverse_square_root_schedule(warmup=recipe.warmup)
     num_steps = recipe.epochs * math.ceil(len(data) / recipe.batch_size)
     return linear_schedule(num_steps=num_steps, warmup=recipe.warmup)
 
