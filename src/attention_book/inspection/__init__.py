@@ -7,6 +7,7 @@ IPython.
 from attention_book.inspection.capture import capture_attention
 from attention_book.inspection.cost import operations, sequential_steps
 from attention_book.inspection.curves import bars, curves, regression
+from attention_book.inspection.faults import FAULTS, planted
 from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
 from attention_book.inspection.heatmaps import heatmap, heatmaps
 from attention_book.inspection.importance import (
@@ -26,6 +27,7 @@ from attention_book.inspection.interventions import (
     without_random,
 )
 from attention_book.inspection.labels import L, set_language
+from attention_book.inspection.laws import LAWS, check_up
 from attention_book.inspection.teacher_forced import (
     gold_weights,
     target_log_probs,
@@ -33,10 +35,13 @@ from attention_book.inspection.teacher_forced import (
 )
 
 __all__ = [
+    "FAULTS",
+    "LAWS",
     "L",
     "bars",
     "capture_attention",
     "changed_attention",
+    "check_up",
     "curves",
     "even",
     "forced_attention",
@@ -51,6 +56,7 @@ __all__ = [
     "only_heaviest",
     "operations",
     "path_length",
+    "planted",
     "rank_correlation",
     "regression",
     "replacement_effects",
