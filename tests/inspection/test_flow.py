@@ -80,6 +80,21 @@ def test_a_translator_is_asked_by_its_words():
     assert torch.equal(flow, causal_mask(5)[:, [1, 3]])
 
 
+def test_one_replacement_that_matters_is_enough():
+    def is_nine(ids):
+        return ids == 9
+
+    for replacements in ([9, 10], [8, 9]):
+        flow = information_flow(is_nine, torch.tensor([4, 5]), replacements=replacements)
+        assert torch.equal(flow, torch.eye(2).bool())
+    assert not information_flow(is_nine, torch.tensor([4, 5]), replacements=[8, 10]).any()
+
+
+def test_falling_is_moving_too():
+    flow = information_flow(torch.neg, torch.tensor([4, 5]), replacements=[9])
+    assert torch.equal(flow, torch.eye(2).bool())
+
+
 def test_the_jacobian_is_measured_not_only_found():
     weight = vectors(7, 7)
     x = vectors(7, 3)
@@ -120,7 +135,9 @@ def test_the_path_of_attention_and_of_one_that_looks_back():
     causal = causal_mask(7)
     assert path_length(lambda x: attention(x, x, x, causal), x, among=causal) == 1
     back = causal & window_mask(7, 7, radius=1)
-    assert path_length(lambda x: attention(x, x, x, back), x, among=causal) == 6
+    for most in (None, 6):
+        layers = path_length(lambda x: attention(x, x, x, back), x, among=causal, max_layers=most)
+        assert layers == 6
     with pytest.raises(ValueError, match="after 7 layers"):
         path_length(lambda x: attention(x, x, x, causal), x)
     with pytest.raises(ValueError, match="after 2 layers"):

@@ -75,6 +75,7 @@ def information_flow(
             moved = torch.zeros(len(before), dtype=torch.bool, device=before.device)
             for changed in _changes(x, (0, place) if batched else (place,), replacements, draws):
                 after = _outputs(function, changed, batched)
+                # Infinite before and after makes NaN, and NaN is above no tolerance.
                 moved |= ((after - before).abs() > tolerance).any(dim=1)
             columns.append(moved)
     return torch.stack(columns, dim=1)
@@ -172,8 +173,7 @@ def _outputs(function: PositionMap, x: Tensor, batched: bool) -> Float[Tensor, "
     output = function(x)[0] if batched else function(x)
     if output.isnan().any():
         raise ValueError("function: expected numbers, got NaN")
-    # Infinite outputs (a logit of -inf) would make NaN of a difference, the largest number not.
-    return output.double().nan_to_num().reshape(len(output), -1)
+    return output.double().reshape(len(output), -1)
 
 
 def _changes(
