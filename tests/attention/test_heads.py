@@ -56,7 +56,7 @@ def test_gradients_find_their_place():
 @pytest.mark.usefixtures("unchecked")
 def test_bad_input_gets_one_clear_error():
     for num_heads in (3, 0, -2, 20):
-        message = f"num_heads: expected a number that divides d_model, got num_heads={num_heads} "
+        message = f"num_heads: expected a divisor of d_model, got num_heads={num_heads} "
         with pytest.raises(ValueError, match=message + "for d_model=10"):
             split_heads(torch.rand(2, 7, 10), num_heads)
     with pytest.raises(ValueError, match=r"x: expected the axes .*, got the shape \(10,\)"):

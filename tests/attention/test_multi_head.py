@@ -405,8 +405,8 @@ def test_bad_input_gets_one_clear_error(attention):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_heads": 4}, "num_heads: expected a number that divides d_model, got num_heads=4 "),
-        ({"num_heads": 0}, "num_heads: expected a number that divides"),
+        ({"num_heads": 4}, "num_heads: expected a divisor of d_model, got num_heads=4 "),
+        ({"num_heads": 0}, "num_heads: expected a divisor of d_model"),
         ({"d_key": 0}, "d_key: expected at least 1, got 0"),
         ({"d_value": -1}, "d_value: expected at least 1, got -1"),
         ({"dropout": 1.5}, "dropout: expected a probability"),

@@ -34,12 +34,9 @@ def split_heads(x: Features, num_heads: int) -> Heads:
              [ 7.,  8.],
              [11., 12.]]])
     """
-    if x.ndim < 2:
-        raise ValueError(
-            f"x: expected the axes (*batch, position, d_model), got the shape {tuple(x.shape)}"
-        )
+    _check_axes("x: expected the axes (*batch, position, d_model)", x, 2)
     check_divisible(x.shape[-1], num_heads)
-    by_head: Tensor = x.unflatten(-1, (num_heads, -1))  # (*batch, position, head, d_k)
+    by_head: Tensor = x.unflatten(-1, (num_heads, -1))
     return by_head.transpose(-3, -2)
 
 
@@ -60,11 +57,7 @@ def merge_heads(heads: Heads) -> Features:
     >>> torch.equal(merge_heads(split_heads(x, num_heads=4)), x)
     True
     """
-    if heads.ndim < 3:
-        raise ValueError(
-            "heads: expected the axes (*batch, head, position, d_k), "
-            f"got the shape {tuple(heads.shape)}"
-        )
+    _check_axes("heads: expected the axes (*batch, head, position, d_k)", heads, 3)
     return heads.transpose(-3, -2).flatten(-2)
 
 
@@ -76,6 +69,11 @@ def check_divisible(d_model: int, num_heads: int) -> None:
     """
     if num_heads < 1 or d_model < 1 or d_model % num_heads != 0:
         raise ValueError(
-            "num_heads: expected a number that divides d_model, "
+            "num_heads: expected a divisor of d_model, "
             f"got num_heads={num_heads} for d_model={d_model}"
         )
+
+
+def _check_axes(expected: str, tensor: Tensor, at_least: int) -> None:
+    if tensor.ndim < at_least:
+        raise ValueError(f"{expected}, got the shape {tuple(tensor.shape)}")

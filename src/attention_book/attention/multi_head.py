@@ -123,7 +123,8 @@ class MultiHeadAttention(nn.Module):
             bias=self.positions.bias(asked, found.num_keys, offset=start),
             dropout=dropout,
         )
-        return self._mix(heads)
+        output: Tensor = self.W_o(merge_heads(heads))
+        return output
 
     def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KeysValues:
         """Return each head's keys and values: the work that no query is needed for.
@@ -221,10 +222,7 @@ class MultiHeadAttention(nn.Module):
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
         heads = weights @ values
         extra = self.positions.value_bias(weights, offset=start)
-        return self._mix(heads if extra is None else heads + extra)
-
-    def _mix(self, heads: Tensor) -> Tensor:
-        output: Tensor = self.W_o(merge_heads(heads))
+        output: Tensor = self.W_o(merge_heads(heads if extra is None else heads + extra))
         return output
 
 
