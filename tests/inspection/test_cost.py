@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
@@ -13,6 +13,7 @@ from attention_book.inspection.cost import operations, sequential_steps
 sizes = st.integers(1, 7)
 
 
+@settings(max_examples=40)
 @given(m=sizes, k=sizes, n=sizes, batch=sizes)
 def test_a_product_counts_each_multiplication_and_each_addition(m, k, n, batch):
     one, other = torch.randn(batch, m, k), torch.randn(batch, k, n)
@@ -21,6 +22,7 @@ def test_a_product_counts_each_multiplication_and_each_addition(m, k, n, batch):
     assert operations(torch.dot, one[0, 0], other[0, :, 0]) == 2 * k
 
 
+@settings(max_examples=40)
 @given(n=sizes, d=sizes)
 def test_the_three_layers_of_the_table(n, d):
     x = torch.randn(1, n, d)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -29,6 +29,7 @@ patterns = st.tuples(st.integers(1, 5), st.integers(1, 5)).flatmap(
 
 
 @given(patterns, st.booleans())
+@settings(max_examples=40)
 def test_any_pattern_is_found_again(pattern, batched):
     x = vectors(pattern.shape[1], 2)
     if batched:
@@ -38,6 +39,7 @@ def test_any_pattern_is_found_again(pattern, batched):
 
 
 @given(patterns)
+@settings(max_examples=40)
 def test_tokens_flow_as_vectors_do(pattern):
     embedding = vectors(11, 2)
     ids = torch.arange(pattern.shape[1])
@@ -123,6 +125,7 @@ def test_a_change_below_the_tolerance_is_none():
 
 
 @given(length=st.integers(2, 9), radius=st.integers(1, 3))
+@settings(max_examples=20)
 def test_the_path_of_a_convolution(length, radius):
     convolution = nn.Conv1d(2, 2, kernel_size=2 * radius + 1, padding=radius).double()
     layers = path_length(lambda x: convolution(x.mT).mT, vectors(length, 2, batch=(1,)))
