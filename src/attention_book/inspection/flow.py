@@ -52,8 +52,8 @@ def information_flow(
             replace a token with.
 
     >>> from attention_book.attention import DotProductAttention, causal_mask
-    >>> attention, x = DotProductAttention(), torch.eye(3)[None]
-    >>> information_flow(lambda x: attention(x, x, x, causal_mask(3)), x).int()
+    >>> dot, x = DotProductAttention(), torch.eye(3)[None]
+    >>> information_flow(lambda x: dot(x, x, x, causal_mask(3)), x).int()
     tensor([[1, 0, 0],
             [1, 1, 0],
             [1, 1, 1]], dtype=torch.int32)
