@@ -19,7 +19,7 @@ CHANGES = {
     "num_test": 4, "max_tokens": 9, "leave_out": ("go .",), "corpus_seed": 43, "min_frequency": 2,
     "config": {"d_hidden": 33}, "xavier": False, "epochs": 3, "batch_size": 65,
     "learning_rate": 0.006, "schedule": "linear", "warmup": 1, "clip": None,
-    "label_smoothing": 0.1, "validate": True, "seed": 43,
+    "label_smoothing": 0.1, "validate": True, "seed": 43, "model": "transformer",
 }  # fmt: skip
 # What a field's other value needs to be allowed.
 NEEDS = {

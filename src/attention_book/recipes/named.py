@@ -1,6 +1,7 @@
 """The recipes of the book's chapters, by name."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from attention_book.recipes.recipe import Recipe
@@ -47,6 +48,46 @@ _PHRASEBOOK = Recipe(
     learning_rate=0.005,
 )  # fmt: skip
 
+# The Transformer on the same data.
+_TRANSFORMER_SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 128, "num_layers": 2,
+                      "dropout": 0.0, "norm": "pre"}  # fmt: skip
+
+
+def _transformer(
+    name: str = "transformer",
+    *,
+    source: PhrasebookLanguage = "en",
+    target: PhrasebookLanguage = "fr",
+    seed: int = 1,
+    warmup: int = 60,
+    label_smoothing: float = 0.0,
+    **changes: object,
+) -> Recipe:
+    return Recipe(
+        name=f"{name}-{source}-{target}-{seed}",
+        source=source,
+        target=target,
+        model="transformer",
+        config={**_TRANSFORMER_SIZES, **changes},
+        epochs=8,
+        batch_size=128,
+        learning_rate=0.006,
+        schedule="linear",
+        warmup=warmup,
+        label_smoothing=label_smoothing,
+        seed=seed,
+    )
+
+
+# The classic demonstration's Transformer, on the same phrases as its recurrent model.
+_PHRASEBOOK_TRANSFORMER = replace(
+    _PHRASEBOOK,
+    name="phrasebook-transformer",
+    model="transformer",
+    config={"d_model": 32, "num_heads": 4, "d_ff": 64, "num_layers": 2, "dropout": 0.1},
+    epochs=200,
+)
+
 #: Name of each recipe that the chapters use, to the recipe.
 RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
@@ -61,6 +102,18 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             _grammar("luong-one-way", "luong-general", bidirectional=False),
             _grammar("none-wide", "none", d_hidden=192),
             _PHRASEBOOK,
+            *(_transformer(seed=seed) for seed in (1, 2, 3)),
+            _transformer(source="en", target="zh"),
+            _transformer(source="zh", target="en"),
+            *(
+                _transformer(f"transformer-{kind}", positions=kind)
+                for kind in ("learned", "relative", "buckets", "rotary", "alibi", "none")
+            ),
+            _transformer("transformer-smoothed", label_smoothing=0.1),
+            _transformer("transformer-no-warmup", warmup=0),
+            _transformer("transformer-post", norm="post"),
+            _transformer("transformer-post-no-warmup", norm="post", warmup=0),
+            _PHRASEBOOK_TRANSFORMER,
         )
     }
 )

@@ -1,0 +1,177 @@
+"""Layer by layer equal to torch's own, with the same weights."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attention_book.attention import MultiHeadAttention, NoPositions, causal_mask
+from attention_book.models import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
+
+# (d_model, num_heads, d_ff): primes for every axis of its own.
+SIZES = [(6, 2, 7), (35, 5, 13), (11, 1, 23), (17, 17, 3)]
+BATCH, SOURCE, TARGET = 3, 7, 5
+EXACT = {"rtol": 0, "atol": 1e-10}
+
+
+@pytest.fixture(params=SIZES, ids=str)
+def size(request: pytest.FixtureRequest) -> tuple[int, int, int]:
+    return request.param
+
+
+@pytest.fixture(params=["post", "pre"])
+def norm(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "bias"])
+def config(request, size, norm) -> TransformerConfig:
+    d_model, num_heads, d_ff = size
+    return TransformerConfig(
+        source_vocabulary=13, target_vocabulary=19, d_model=d_model, num_heads=num_heads,
+        d_ff=d_ff, num_layers=2, norm=norm, positions="none", bias=request.param,
+    )  # fmt: skip
+
+
+def settings(config: TransformerConfig) -> dict[str, object]:
+    """Return torch's names for our settings."""
+    return {
+        "d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff,
+        "norm_first": config.norm == "pre", "batch_first": True, "dtype": torch.float64,
+    }  # fmt: skip
+
+
+def scattered(module: nn.Module) -> nn.Module:
+    """Draw all parameters anew, so that none is 0 or 1."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, mean=0.1, std=0.4)
+    return module.double().eval()
+
+
+@torch.no_grad()
+def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    theirs.in_proj_weight.copy_(ours.W_qkv.weight)
+    theirs.out_proj.weight.copy_(ours.W_o.weight)
+    for here, there in ((ours.W_qkv, theirs.in_proj_bias), (ours.W_o, theirs.out_proj.bias)):
+        there.copy_(torch.zeros_like(there) if here.bias is None else here.bias)
+
+
+def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.Module) -> nn.Module:
+    copy_attention(ours.self_attention, theirs.self_attn)
+    norms = [ours.self_attention_norm]
+    if isinstance(ours, DecoderLayer):
+        copy_attention(ours.cross_attention, theirs.multihead_attn)
+        norms.append(ours.cross_attention_norm)
+    norms.append(ours.feed_forward_norm)
+    theirs.linear1.load_state_dict(ours.feed_forward.W_1.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.W_2.state_dict())
+    for number, add_norm in enumerate(norms, start=1):
+        getattr(theirs, f"norm{number}").load_state_dict(add_norm.norm.state_dict())
+    return theirs.eval()
+
+
+def lengths_mask() -> Tensor:
+    """Return which of the seven source tokens are real."""
+    return torch.arange(SOURCE) < torch.tensor([[7], [4], [1]])
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
+    ours = scattered(EncoderLayer(config, NoPositions()))
+    theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config)))
+    x, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
+    if not masked:
+        torch.testing.assert_close(ours(x), theirs(x), **EXACT)
+        return
+    expected = theirs(x, src_key_padding_mask=~real)
+    found = ours(x, real[:, None, :])
+    torch.testing.assert_close(found[real], expected[real], **EXACT)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
+    ours = scattered(DecoderLayer(config, NoPositions()))
+    theirs = copy_layer(ours, nn.TransformerDecoderLayer(**settings(config)))
+    x = torch.randn(BATCH, TARGET, config.d_model).double()
+    encoded, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
+    causal = causal_mask(TARGET)
+    if masked:
+        expected = theirs(x, encoded, tgt_mask=~causal, memory_key_padding_mask=~real)
+        found = ours(x, ours.read(encoded), real[:, None, :], mask=causal)
+    else:
+        expected, found = theirs(x, encoded), ours(x, ours.read(encoded), mask=None)
+    torch.testing.assert_close(found, expected, **EXACT)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> None:
+    ours = scattered(Transformer(config))
+    kept = settings(config)
+    theirs = nn.Transformer(num_encoder_layers=2, num_decoder_layers=2, **kept).eval()
+    for mine, stack in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
+        for layer, twin in zip(mine.layers, stack.layers, strict=True):
+            copy_layer(layer, twin)
+        # Torch normalises once more at the end, whatever the order; the papers only with "pre".
+        stack.norm = mine.norm if config.norm == "pre" else None
+    source, real = torch.randint(4, 13, (BATCH, SOURCE)), lengths_mask()
+    if not masked:
+        real = torch.ones_like(real)
+    target = torch.cat((torch.full((BATCH, 1), 2), torch.randint(4, 19, (BATCH, TARGET - 1))), 1)
+    features = theirs(
+        ours.encoder.embed(source),
+        ours.decoder.embed(target),
+        tgt_mask=~causal_mask(TARGET),
+        src_key_padding_mask=~real if masked else None,
+        memory_key_padding_mask=~real if masked else None,
+    )
+    expected = ours.readout(features)
+    torch.testing.assert_close(ours(source, real, target), expected, **EXACT)
+
+
+def test_gradients_equal_torchs(config: TransformerConfig) -> None:
+    ours = scattered(EncoderLayer(config, NoPositions()))
+    theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config))).train()
+    for dropout in (theirs.dropout, theirs.dropout1, theirs.dropout2):
+        dropout.p = 0.0
+    theirs.self_attn.dropout = 0.0
+    x = torch.randn(BATCH, SOURCE, config.d_model).double()
+    upstream = torch.randn_like(x)
+    ours(x).backward(upstream)
+    theirs(x).backward(upstream)
+    pairs = [
+        (ours.self_attention.W_qkv.weight, theirs.self_attn.in_proj_weight),
+        (ours.self_attention.W_o.weight, theirs.self_attn.out_proj.weight),
+        (ours.feed_forward.W_1.weight, theirs.linear1.weight),
+        (ours.feed_forward.W_2.bias, theirs.linear2.bias),
+        (ours.self_attention_norm.norm.weight, theirs.norm1.weight),
+        (ours.feed_forward_norm.norm.bias, theirs.norm2.bias),
+    ]
+    for here, there in pairs:
+        torch.testing.assert_close(here.grad, there.grad, **EXACT)
+
+
+def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
+    layer = scattered(DecoderLayer(config, NoPositions()))
+    x = torch.randn(BATCH, TARGET, config.d_model).double()
+    source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
+    whole, past, rows = layer(x, source, mask=causal_mask(TARGET)), None, []
+    for place in range(TARGET):
+        row, past = layer.step(x[:, place : place + 1], source, past=past)
+        rows.append(row)
+        assert past.num_keys == place + 1
+    torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
+
+
+def test_cross_weights_are_those_that_the_layer_uses(config: TransformerConfig) -> None:
+    layer = scattered(DecoderLayer(config, NoPositions()))
+    x = torch.randn(BATCH, TARGET, config.d_model).double()
+    source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
+    real, causal = lengths_mask()[:, None, :], causal_mask(TARGET)
+    weights = layer.cross_weights(x, source, real, mask=causal)
+    seen = []
+    handle = layer.cross_attention.register_forward_hook(
+        lambda module, args, kwargs, output: seen.append((args[0], output)), with_kwargs=True
+    )
+    layer(x, source, real, mask=causal)
+    handle.remove()
+    ((_, output),) = seen
+    torch.testing.assert_close(layer.cross_attention.combine(weights, source), output, **EXACT)
