@@ -102,6 +102,7 @@ def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) ->
     torch.testing.assert_close(found, expected, **EXACT)
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> None:
     ours = scattered(Transformer(config))
