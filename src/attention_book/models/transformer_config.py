@@ -59,8 +59,10 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
-        sizes = ("source_vocabulary", "target_vocabulary", "d_model", "num_heads", "d_ff")
-        sizes += ("num_layers", "max_positions", "max_distance")
+        sizes = (
+            *("source_vocabulary", "target_vocabulary", "d_model", "num_heads"),
+            *("d_ff", "num_layers", "max_positions", "max_distance"),
+        )
         check_sizes(**{name: getattr(self, name) for name in sizes})
         check_probability("dropout", self.dropout)
         if self.d_model % self.num_heads:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from filelock import FileLock, Timeout
 
-from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer
+from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, Translator
 from attention_book.recipes.named import named
 from attention_book.recipes.recipe import Recipe
 from attention_book.text import ParallelData, Vocabulary
@@ -187,8 +188,9 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
     data = ParallelData(splits["train"], source, target)
     with _own_random_numbers(recipe.seed):
         model = _model(recipe, source, target)
+        translator: Translator[Any, Any] = model
         reports = fit(
-            model,
+            translator,
             data,
             torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True),
             epochs=recipe.epochs,
