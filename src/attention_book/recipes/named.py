@@ -49,7 +49,7 @@ _PHRASEBOOK = Recipe(
 )  # fmt: skip
 
 # The Transformer on the same data.
-_TRANSFORMER_SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 128, "num_layers": 2,
+_TRANSFORMER_SIZES = {"d_model": 64, "num_heads": 4, "d_ff": 256, "num_layers": 2,
                       "dropout": 0.0, "norm": "pre"}  # fmt: skip
 
 
@@ -69,9 +69,9 @@ def _transformer(
         target=target,
         model="transformer",
         config={**_TRANSFORMER_SIZES, **changes},
-        epochs=8,
-        batch_size=128,
-        learning_rate=0.006,
+        epochs=6,
+        batch_size=64,
+        learning_rate=0.005,
         schedule="linear",
         warmup=warmup,
         label_smoothing=label_smoothing,
