@@ -9,6 +9,15 @@ from attention_book.inspection.cost import operations, sequential_steps
 from attention_book.inspection.curves import bars, curves, regression
 from attention_book.inspection.faults import FAULTS, planted
 from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
+from attention_book.inspection.heads import (
+    Head,
+    attention_heads,
+    head_importance,
+    offset_profile,
+    pruned,
+    weight_on,
+    without_heads,
+)
 from attention_book.inspection.heatmaps import heatmap, heatmaps
 from attention_book.inspection.importance import (
     gradient_times_input,
@@ -37,7 +46,9 @@ from attention_book.inspection.teacher_forced import (
 __all__ = [
     "FAULTS",
     "LAWS",
+    "Head",
     "L",
+    "attention_heads",
     "bars",
     "capture_attention",
     "changed_attention",
@@ -47,16 +58,19 @@ __all__ = [
     "forced_attention",
     "gold_weights",
     "gradient_times_input",
+    "head_importance",
     "heatmap",
     "heatmaps",
     "hiding_effects",
     "influence",
     "information_flow",
     "jacobian_norms",
+    "offset_profile",
     "only_heaviest",
     "operations",
     "path_length",
     "planted",
+    "pruned",
     "rank_correlation",
     "regression",
     "replacement_effects",
@@ -65,6 +79,8 @@ __all__ = [
     "shuffled",
     "target_log_probs",
     "teacher_forced_weights",
+    "weight_on",
+    "without_heads",
     "without_heaviest",
     "without_random",
 ]
