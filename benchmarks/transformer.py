@@ -81,6 +81,7 @@ class Size:
             d_ff=self.d_ff,
             num_layers=self.num_layers,
             dropout=dropout,
+            inner_dropout=dropout,  # as nn.Transformer does
             bias=True,
         )
 

@@ -22,7 +22,11 @@ class TransformerConfig:
         num_heads: Number of heads of every attention; must divide ``d_model``.
         d_ff: Size of the feed-forward networks' hidden layer.
         num_layers: Number of layers in the encoder and in the decoder.
-        dropout: Probability of dropping a feature, and an attention weight.
+        dropout: Probability of dropping a feature of a sublayer's output, and of the
+            embeddings with their positions (Vaswani et al. 2017, section 5.4).
+        inner_dropout: Probability of dropping an attention weight, or a hidden feature of
+            the feed-forward network. Torch's layers do both; that section names neither,
+            and on the CPU torch has no fused kernel that drops weights.
         norm: "post", the norm after the residual sum (Vaswani et al. 2017), or "pre", before
             the sublayer, with one more norm at the end of each stack (Xiong et al. 2020).
         positions: "sinusoidal" or "learned" (added to the embeddings), "relative" (Shaw et
@@ -33,7 +37,7 @@ class TransformerConfig:
         tied: Whether the output layer is the target embedding (Press and Wolf 2017).
 
     Raises:
-        ValueError: if a size is below 1, the heads don't divide ``d_model``, ``dropout`` is
+        ValueError: if a size is below 1, the heads don't divide ``d_model``, a dropout is
             no probability, or a kind is unknown.
 
     >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
@@ -50,6 +54,7 @@ class TransformerConfig:
     d_ff: int = 64
     num_layers: int = 2
     dropout: float = 0.1
+    inner_dropout: float = 0.0
     norm: NormOrder = "post"
     positions: PositionKind = "sinusoidal"
     max_positions: int = 128
@@ -65,6 +70,7 @@ class TransformerConfig:
         )
         check_sizes(**{name: getattr(self, name) for name in sizes})
         check_probability("dropout", self.dropout)
+        check_probability("inner_dropout", self.inner_dropout)
         if self.d_model % self.num_heads:
             raise ValueError(
                 f"d_model={self.d_model} is not divisible by num_heads={self.num_heads}"

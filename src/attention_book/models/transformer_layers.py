@@ -147,14 +147,14 @@ def _attention(config: TransformerConfig, positions: Positions | None) -> MultiH
     return MultiHeadAttention(
         d_model=config.d_model,
         num_heads=config.num_heads,
-        dropout=config.dropout,
+        dropout=config.inner_dropout,
         bias=config.bias,
         positions=positions,
     )
 
 
 def _feed_forward(config: TransformerConfig) -> FeedForward:
-    return FeedForward(d_model=config.d_model, d_ff=config.d_ff, dropout=config.dropout)
+    return FeedForward(d_model=config.d_model, d_ff=config.d_ff, dropout=config.inner_dropout)
 
 
 def _add_norm(config: TransformerConfig) -> AddNorm:
