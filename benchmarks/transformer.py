@@ -35,7 +35,6 @@ from torch.profiler import ProfilerActivity, profile
 from translation import (
     DROPOUT,
     LAYERS,
-    OUR_EPOCHS,
     UNITS,
     Ours,
     Theirs,
@@ -177,7 +176,7 @@ def beside_d2l(rounds: int, seeds: int, rate: float, clip: float) -> None:
         return Ours(data, xavier_(Transformer(config)), rate=rate, clip=clip, epochs=epochs)
 
     throughput(theirs(), ours(0.005, 1.0, None), data.num_tokens, rounds=rounds, epochs=5)
-    time_to_loss(theirs, lambda: ours(rate, clip, OUR_EPOCHS), rounds=seeds)
+    time_to_loss(theirs, lambda: ours(rate, clip, 80), rounds=seeds)
 
 
 class Decoding:
@@ -298,7 +297,7 @@ def main() -> None:
     if "torch" in arguments.only:
         beside_torch(rounds=8 if quick else 40)
     if "d2l" in arguments.only:
-        beside_d2l(rounds=4 if quick else 20, seeds=1 if quick else 3, rate=0.01, clip=1.0)
+        beside_d2l(rounds=4 if quick else 20, seeds=1 if quick else 3, rate=0.007, clip=0.5)
     if "decoding" in arguments.only:
         decoding(rounds=3 if quick else 8)
     if "memory" in arguments.only:
