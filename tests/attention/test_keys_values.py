@@ -1,7 +1,11 @@
 """Projected keys and values: they grow, rows are selected, and nothing changes in place."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attention_book.attention import KeysValues
 
@@ -62,6 +66,95 @@ def test_gradients_reach_both():
     (both.keys.sum() + both.values.sum()).backward()
     assert torch.equal(first.keys.grad, torch.ones_like(first.keys))
     assert torch.equal(second.values.grad, torch.ones_like(second.values))
+
+
+#: Each a state to go on from (the youngest is 0) and how many keys to append to it.
+growth = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=25)
+
+
+@given(growth, st.sampled_from(["gradients", "none", "inference"]), st.integers(0, 2))
+def test_however_states_branch_each_stays_what_torch_cat_makes(steps, mode, num_keys):
+    states, truths = [draw(num_keys)], []
+    truths.append((states[0].keys.clone(), states[0].values.clone()))
+    with torch.set_grad_enabled(mode == "gradients"), torch.inference_mode(mode == "inference"):
+        for back, num_new in steps:
+            parent, new = max(0, len(states) - 1 - back), draw(num_new)
+            states.append(states[parent].append(new))
+            keys, values = truths[parent]
+            truths.append((torch.cat((keys, new.keys), 2), torch.cat((values, new.values), 2)))
+    rows = torch.tensor([1, 0, 1])
+    for state, (keys, values) in zip(states, truths, strict=True):
+        assert torch.equal(state.keys, keys)
+        assert torch.equal(state.values, values)
+        assert torch.equal(state.select(rows).keys, keys[rows])
+        assert torch.equal(state.contiguous().values, values)
+
+
+@torch.no_grad()
+def test_two_appends_to_one_state_do_not_meet():
+    past = draw(2).append(draw(1))
+    one, other = draw(1), draw(1)
+    first, second = past.append(one), past.append(other)
+    assert torch.equal(first.keys[:, :, 3:], one.keys)
+    assert torch.equal(second.keys[:, :, 3:], other.keys)
+    assert torch.equal(first.append(other).values[:, :, 3:4], one.values)
+
+
+@torch.no_grad()
+def test_one_by_one_the_past_moves_only_when_the_room_is_full():
+    past, addresses = draw(1), []
+    for _ in range(100):
+        past = past.append(draw(1))
+        addresses.append((past.keys.data_ptr(), past.values.data_ptr()))
+    assert len(set(addresses)) <= 7
+
+
+def test_a_backward_pass_outlives_later_appends():
+    with torch.no_grad():
+        past = draw(2).append(draw(1))
+    query = torch.randn(BATCH, HEADS, 1, D_K, requires_grad=True)
+    output = (query @ past.keys.mT).sum()
+    expected = past.keys.sum(2, keepdim=True)
+    with torch.no_grad():
+        past.append(draw(1))
+    output.backward()
+    torch.testing.assert_close(query.grad, expected)
+
+
+def test_a_state_made_while_inferring_grows_afterwards():
+    with torch.inference_mode():
+        past = draw(2).append(draw(1))
+    new = draw(1)
+    with torch.no_grad():
+        assert torch.equal(past.append(new).keys[:, :, 3:], new.keys)
+    assert torch.equal(past.append(new).keys[:, :, 3:], new.keys)
+
+
+@torch.no_grad()
+def test_changed_keys_do_not_come_from_the_old_room():
+    past, new = draw(2).append(draw(1)), draw(1)
+    changed = replace(past, keys=-past.keys)
+    assert torch.equal(changed.append(new).keys, torch.cat((-past.keys, new.keys), 2))
+
+
+@torch.no_grad()
+def test_types_are_promoted_as_by_torch_cat():
+    past, new = draw(2).append(draw(1)), draw(1)
+    double = KeysValues(new.keys.double(), new.values)
+    assert torch.equal(past.append(double).keys, torch.cat((past.keys, double.keys), 2))
+    assert past.append(double).keys.dtype == torch.float64
+
+
+def test_contiguous_keys_are_the_same_keys():
+    apart = KeysValues(
+        torch.randn(BATCH, 11, HEADS, D_K).transpose(1, 2),
+        torch.randn(BATCH, 11, HEADS, D_V).transpose(1, 2),
+    )
+    together = apart.contiguous()
+    assert together.keys.is_contiguous()
+    assert together.values.is_contiguous()
+    assert torch.equal(together.keys, apart.keys)
+    assert torch.equal(together.values, apart.values)
 
 
 @pytest.mark.usefixtures("unchecked")

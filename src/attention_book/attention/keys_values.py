@@ -1,10 +1,12 @@
 """Projected keys and values, ready to be attended to: the key-value cache of one layer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from attention_book.attention.room import Room
 
 
 @dataclass(frozen=True)
@@ -12,8 +14,9 @@ class KeysValues:
     """The keys and values of each head, projected once and asked often.
 
     A decoder that writes one token at a time appends one key and one value per step;
-    an encoder's output is projected once for all steps. Nothing is changed in place:
-    :meth:`append` and :meth:`select` return a new one.
+    an encoder's output is projected once for all steps. :meth:`append` and :meth:`select`
+    return a new one, and the old one stays as it was. What one grew from another they may
+    share in memory, so don't write into the tensors.
 
     Attributes:
         keys: (batch, head, key, d_k).
@@ -30,6 +33,7 @@ class KeysValues:
 
     keys: Float[Tensor, "batch head key d_k"]
     values: Float[Tensor, "batch head key d_v"]
+    _room: Room | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the axes."""
@@ -58,21 +62,24 @@ class KeysValues:
     def append(self, other: "KeysValues") -> "KeysValues":
         """Return these keys and values, and the other's after them.
 
+        Without gradients only the other's are written, behind these, while there is room.
+
         Raises:
             ValueError: if the other's batch, heads or features are different.
         """
-        for name in ("keys", "values"):
-            mine, others = getattr(self, name), getattr(other, name)
-            expected = (*mine.shape[:2], others.shape[2], mine.shape[3])
-            if tuple(others.shape) != expected:
-                raise ValueError(
-                    f"other.{name}: expected the batch, heads and features of the first, "
-                    f"{expected}, got the shape {tuple(others.shape)}"
-                )
-        return KeysValues(
-            torch.cat([self.keys, other.keys], dim=2),
-            torch.cat([self.values, other.values], dim=2),
-        )
+        _check_same_axes(self, other)
+        if torch.is_grad_enabled() or not _alike(self, other):
+            return KeysValues(
+                torch.cat([self.keys, other.keys], dim=2),
+                torch.cat([self.values, other.values], dim=2),
+            )
+        room = self._room
+        if room is None or not room.has_place(other.num_keys, after=self.num_keys):
+            room = Room(2 * (self.num_keys + other.num_keys), like=(self.keys, self.values))
+            room.write(self.keys, self.values)
+        both = KeysValues(*room.write(other.keys, other.values))
+        object.__setattr__(both, "_room", room)  # both is new: nobody has seen it yet
+        return both
 
     def select(self, rows: Int[Tensor, " row"]) -> "KeysValues":
         """Return the examples with these numbers, in this order; one may come twice.
@@ -82,3 +89,33 @@ class KeysValues:
         3
         """
         return KeysValues(self.keys[rows], self.values[rows])
+
+    def contiguous(self) -> "KeysValues":
+        """Return the same with each head's keys side by side in memory, and its values.
+
+        They come from :class:`~attention_book.attention.MultiHeadAttention` as views of one
+        projection, a head's between those of the others. To copy them once pays where they
+        are read often.
+
+        >>> keys = torch.rand(2, 5, 4, 8).transpose(1, 2)
+        >>> KeysValues(keys, keys).contiguous().keys.stride()
+        (160, 40, 8, 1)
+        """
+        return KeysValues(self.keys.contiguous(), self.values.contiguous())
+
+
+def _check_same_axes(first: KeysValues, second: KeysValues) -> None:
+    for name in ("keys", "values"):
+        mine, others = getattr(first, name), getattr(second, name)
+        expected = (*mine.shape[:2], others.shape[2], mine.shape[3])
+        if tuple(others.shape) != expected:
+            raise ValueError(
+                f"other.{name}: expected the batch, heads and features of the first, "
+                f"{expected}, got the shape {tuple(others.shape)}"
+            )
+
+
+def _alike(first: KeysValues, second: KeysValues) -> bool:
+    """Whether one memory can hold both: types and devices are the same."""
+    pairs = ((first.keys, second.keys), (first.values, second.values))
+    return all((a.dtype, a.device) == (b.dtype, b.device) for a, b in pairs)
