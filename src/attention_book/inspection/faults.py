@@ -2,7 +2,7 @@
 
 What a mistake looks like is best learned where it was made on purpose. The models have no
 switches for it: while the block of :func:`planted` lasts, the thing itself is given another
-attribute, and afterwards it is as it was.
+attribute; afterwards it is as it was.
 """
 
 import math
@@ -12,9 +12,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.optim import Optimizer
 
 from attention_book.attention import KeysValues, MultiHeadAttention, NoPositions, masked_softmax
 from attention_book.models import AddNorm, Transformer
@@ -25,7 +25,9 @@ Change = tuple[object, str, object]
 
 
 @contextmanager
-def planted(thing: Transformer | ParallelData | Optimizer, fault: str) -> Iterator[None]:
+def planted(
+    thing: Transformer | ParallelData | torch.optim.Optimizer, fault: str
+) -> Iterator[None]:
     """Make a mistake in a model, its data or its optimizer while the block lasts.
 
     Train and translate within the block. Parameters stay where they are, so what was
@@ -219,12 +221,12 @@ def _same_word(batch: Batch) -> Batch:
 # --- in the optimizer ------------------------------------------------------------------------
 
 
-def no_step(optimizer: Optimizer) -> Iterator[Change]:
+def no_step(optimizer: torch.optim.Optimizer) -> Iterator[Change]:
     """Never change a parameter: as if step(), or backward() before it, had been forgotten."""
     yield optimizer, "step", lambda closure=None: None
 
 
-def no_zero_grad(optimizer: Optimizer) -> Iterator[Change]:
+def no_zero_grad(optimizer: torch.optim.Optimizer) -> Iterator[Change]:
     """Add each step's gradient to those of all steps before."""
     yield optimizer, "zero_grad", lambda set_to_none=True: None
 
@@ -234,13 +236,10 @@ FAULTS: Mapping[str, tuple[type, Callable[[Any], Iterator[Change]]]] = MappingPr
     {
         make.__name__.replace("_", "-"): (kind, make)
         for kind, makers in (
-            (
-                Transformer,
-                (no_scaling, softmax_over_queries, no_causal_mask, inverted_padding_mask,
-                 no_positions, position_zero, no_residual, norm_over_time),
-            ),
+            (Transformer, (no_scaling, softmax_over_queries, no_causal_mask, inverted_padding_mask,
+                           no_positions, position_zero, no_residual, norm_over_time)),
             (ParallelData, (padding_in_loss, no_shift)),
-            (Optimizer, (no_step, no_zero_grad)),
+            (torch.optim.Optimizer, (no_step, no_zero_grad)),
         )
         for make in makers
     }
