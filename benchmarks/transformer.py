@@ -88,6 +88,8 @@ class Size:
 SMALL = Size(batch=64, tokens=10, d_model=32, num_heads=4, d_ff=64, num_layers=2, words=200)
 MIDDLE = Size(batch=32, tokens=32, d_model=128, num_heads=4, d_ff=512, num_layers=2, words=1000)
 LARGE = Size(batch=8, tokens=64, d_model=256, num_heads=8, d_ff=1024, num_layers=3, words=2000)
+#: The sizes of the paper's base model, and one of its six layers.
+BASE = Size(batch=64, tokens=64, d_model=512, num_heads=8, d_ff=2048, num_layers=1, words=1000)
 
 
 class Batch:
@@ -221,18 +223,29 @@ class Decoding:
 
 def decoding(rounds: int) -> None:
     """Compare decoders, and see how the time grows with the length."""
-    decode = Decoding(LARGE, 64)
-    print(f"Writing 64 tokens; {LARGE}")
-    programs = {"d2l": decode.theirs, "nothing kept": decode.nothing_kept, "ours": decode.ours}
-    print(table(compare(programs, baseline="d2l", rounds=rounds), baseline="d2l"))
-    print("CPU seconds by tokens written, fastest of so many runs, and slope of log over log")
-    for name in ("ours", "theirs"):
-        seconds = []
-        for num_tokens in LENGTHS:
+    for size, lengths in ((LARGE, LENGTHS), (BASE, LENGTHS[:-1])):
+        decode = Decoding(size, 64)
+        print(f"Reading the source and writing 64 tokens; {size}")
+        programs = {"d2l": decode.theirs, "ours": decode.ours}
+        if size is LARGE:
+            programs["nothing kept"] = decode.nothing_kept
+        print(table(compare(programs, baseline="d2l", rounds=rounds), baseline="d2l"))
+        growth(decode, lengths, rounds=3 if size is LARGE else 1)
+
+
+def growth(decode: Decoding, lengths: tuple[int, ...], *, rounds: int) -> None:
+    """Print how the time to write grows; reading the source takes the same for any length."""
+    print("CPU seconds by tokens written, without reading; fastest runs; slope of log over log")
+    written: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for name, seconds in written.items():
+        for num_tokens in (0, *lengths):
             decode.num_tokens = num_tokens
-            seconds.append(fastest(getattr(decode, name), rounds=3))
-        times = "  ".join(f"{n}: {s:.3f}" for n, s in zip(LENGTHS, seconds, strict=True))
-        print(f"  {name:7} {times}  slope {slope(LENGTHS, seconds):.2f}")
+            seconds.append(fastest(getattr(decode, name), rounds=rounds))
+        seconds[:] = [s - seconds[0] for s in seconds[1:]]
+        times = "  ".join(f"{n}: {s:.3f}" for n, s in zip(lengths, seconds, strict=True))
+        print(f"  {name:7} {times}  slope {slope(lengths, seconds):.2f}")
+    ratios = [t / o for o, t in zip(written["ours"], written["theirs"], strict=True)]
+    print("  ratios  " + "  ".join(f"{n}: {r:.2f}" for n, r in zip(lengths, ratios, strict=True)))
 
 
 def fastest(program: Callable[[], object], *, rounds: int) -> float:
