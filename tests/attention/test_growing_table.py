@@ -53,3 +53,20 @@ def test_type_and_device_follow(dtype):
 def test_a_negative_offset_is_refused():
     with pytest.raises(ValueError, match="offset: expected 0 or more, got -2"):
         GrowingTable(Squares()).rows(1, offset=-2, like=torch.zeros(1))
+
+
+class TakenAway(GrowingTable):
+    """Another thread puts its own table in the place of each that is kept."""
+
+    @property
+    def table(self):
+        return torch.empty(0, 0)
+
+    @table.setter
+    def table(self, kept):
+        pass
+
+
+def test_another_thread_in_between_does_not_matter():
+    rows = TakenAway(Squares()).rows(3, offset=2, like=torch.zeros(1))
+    assert rows.tolist() == expected(2, 5)

@@ -397,6 +397,10 @@ def test_bad_input_gets_one_clear_error(attention):
     ]:
         with pytest.raises(error, match=message):
             attention(*arguments)
+    weights = attention.weights(queries, pairs)
+    for wrong in (weights[0], weights[0, 0], weights[:1], weights[:, :1], weights[..., :4]):
+        with pytest.raises(ValueError, match=r"weights: .* \(5, 3, 'query', 11\), got the shape"):
+            attention.combine(wrong, pairs)
     keys[1, 2] = math.nan
     with pytest.raises(ValueError, match="scores: expected"):
         attention(queries, keys, values)

@@ -223,6 +223,21 @@ def test_a_module_without_weights_is_refused():
         changed_attention(torch.nn.Linear(2, 2), even).__enter__()
 
 
+def test_a_change_within_a_change_is_refused(attention):
+    queries, keys, mask = question()
+    own = attention(queries, keys, keys, mask)
+    with changed_attention(attention, even):
+        with (
+            pytest.raises(ValueError, match="attention: expected a module that no other block"),
+            changed_attention(attention, only_heaviest),
+        ):
+            pass
+        averaged = attention(queries, keys, keys, mask)
+    with changed_attention(attention, even):  # the first block is over
+        assert torch.equal(attention(queries, keys, keys, mask), averaged)
+    assert torch.equal(attention(queries, keys, keys, mask), own)
+
+
 def test_another_shape_is_refused(attention):
     queries, keys, mask = question()
     with (

@@ -1,6 +1,7 @@
 """Laws of the Transformer, for every scheme of positions and both orders of the norm."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from attention_book.inspection import capture_attention
 from attention_book.models import Transformer, TransformerConfig, Translator
 from attention_book.models.transformer_config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
-from attention_book.training import fit
+from attention_book.training import fit, load_checkpoint, save_checkpoint, xavier_
 
 Build = Callable[..., Transformer]
 
@@ -185,6 +186,18 @@ def test_tied_embeddings_are_one_tensor(build: Build) -> None:
     assert model.readout.bias is None
 
 
+def test_tied_embeddings_keep_their_size_and_their_bond(build: Build, tmp_path: Path) -> None:
+    model = build(tied=True)
+    before = model.decoder.embedding.weight.detach().clone()
+    xavier_(model)
+    assert torch.equal(model.decoder.embedding.weight, before)
+    save_checkpoint(tmp_path / "tied", model=model)
+    other = build(tied=True)
+    load_checkpoint(tmp_path / "tied", model=other)
+    assert other.readout.weight is other.decoder.embedding.weight
+    assert torch.equal(other.readout.weight, before)
+
+
 def test_all_layers_share_one_scheme_of_positions(build: Build) -> None:
     first, second = build(positions="buckets").decoder.layers
     assert first.self_attention.positions is second.self_attention.positions
@@ -229,6 +242,27 @@ def test_wrong_targets_and_states_are_refused(build: Build, source: Tensor, targ
         model.decode(target[:2], memory)
     with pytest.raises(ValueError, match="target: expected one for each of 3 sources, got 2"):
         model.step(target[:2, 0], model.start(memory))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_weights_refuse_the_targets_that_decode_refuses(
+    build: Build, source: Tensor, target: Tensor
+) -> None:
+    model = build()
+    with pytest.raises(ValueError, match="target: expected <bos> = 2 as the first token"):
+        model.weights(source, source > 0, target[:, 1:])
+    with pytest.raises(ValueError, match="target: expected one for each of 3 sources, got 2"):
+        model.weights(source, source > 0, target[:2])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_other_axes_are_refused(build: Build, source: Tensor, target: Tensor) -> None:
+    model = build()
+    memory = model.encode(source, source > 0)
+    with pytest.raises(ValueError, match=r"target: expected the axes \(batch, target\)"):
+        model.decode(target[0], memory)
+    with pytest.raises(ValueError, match=r"target: expected the axes \(batch\), got .* \(3, 1\)"):
+        model.step(target[:, :1], model.start(memory))
 
 
 def test_positions_past_a_learned_table_are_refused(

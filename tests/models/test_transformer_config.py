@@ -15,7 +15,14 @@ def test_settings_survive_json() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"d_model": 30, "num_heads": 4}, "d_model=30 is not divisible by num_heads=4"),
+        (
+            {"d_model": 30, "num_heads": 4},
+            "num_heads: expected a divisor of d_model, got num_heads=4",
+        ),
+        (
+            {"d_model": 9, "num_heads": 3, "positions": "rotary"},
+            "d_k: expected an even number .* 3",
+        ),
         ({"d_ff": 0}, "d_ff: expected at least 1, got 0"),
         ({"dropout": 1.5}, "dropout: expected a probability between 0 and 1, got 1.5"),
         ({"inner_dropout": -1}, "inner_dropout: expected a probability between 0 and 1, got -1"),

@@ -106,6 +106,20 @@ def check_values(keys: Tensor, values: Tensor) -> None:
         )
 
 
+def check_weights(weights: Tensor, values: Tensor) -> None:
+    """Check that there is one weight for each value: too few axes would be broadcast.
+
+    Raises:
+        ValueError: if ``weights`` does not have the axes (\\*batch, query, key) of ``values``.
+    """
+    *batch, num_keys, _ = values.shape
+    if weights.ndim < 2 or [*weights.shape[:-2], weights.shape[-1]] != [*batch, num_keys]:
+        raise ValueError(
+            f"weights: expected one for each value, the shape {(*batch, 'query', num_keys)}, "
+            f"got the shape {tuple(weights.shape)}"
+        )
+
+
 def check_boolean(name: str, mask: Tensor, true_means: str) -> None:
     """Check that a mask is boolean.
 

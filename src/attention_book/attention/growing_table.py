@@ -39,11 +39,13 @@ class GrowingTable:
             ValueError: if the offset is negative.
         """
         check_offset(offset)
-        end, length = offset + num_positions, len(self.table)
+        # Kept here too: another thread may put another table in its place at any moment.
+        table = self.table
+        end, length = offset + num_positions, len(table)
         too_short = length < end
-        if too_short or (self.table.dtype, self.table.device) != (like.dtype, like.device):
+        if too_short or (table.dtype, table.device) != (like.dtype, like.device):
             # A table made while only inferring could not be used for training later.
             with torch.inference_mode(mode=False):
-                table = self.compute(max(end, 2 * length) if too_short else length)
-                self.table = table.to(like.dtype).to(like.device)
-        return self.table[offset:end]
+                exact = self.compute(max(end, 2 * length) if too_short else length)
+                self.table = table = exact.to(like.dtype).to(like.device)
+        return table[offset:end]

@@ -4,7 +4,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.checks import check_probability, check_sequence, check_sizes
+from attention_book.attention.checks import (
+    check_probability,
+    check_sequence,
+    check_sizes,
+    check_weights,
+)
 from attention_book.attention.heads import check_divisible, merge_heads, split_heads
 from attention_book.attention.keys_values import KeysValues
 from attention_book.attention.positions import NoPositions, Positions
@@ -156,8 +161,7 @@ class MultiHeadAttention(nn.Module):
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
         check_sequence("queries", queries, self.d_model)
-        (asked,) = self._heads(queries, "q")
-        asked = self.positions.rotate(asked, offset=offset)
+        asked = self.positions.rotate(self._heads(queries, "q")[0], offset=offset)
         if isinstance(keys, KeysValues):
             return self._weights(asked, keys.keys, mask, offset)
         check_sequence("keys", keys, self.d_key)
@@ -220,6 +224,7 @@ class MultiHeadAttention(nn.Module):
         return dot_product_weights(asked, keys, _for_all_heads(mask), scale=self.scale, bias=bias)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
+        check_weights(weights, values)
         heads = weights @ values
         extra = self.positions.value_bias(weights, offset=start)
         output: Tensor = self.W_o(merge_heads(heads if extra is None else heads + extra))

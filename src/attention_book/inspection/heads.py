@@ -93,7 +93,8 @@ def pruned(model: nn.Module, heads: Collection[Head]) -> Iterator[None]:
         heads: Some of its :func:`attention_heads`.
 
     Raises:
-        ValueError: if the model has not got one of the heads.
+        ValueError: if the model has not got one of the heads, or another block changes the
+            same module already: switch all heads off in one.
 
     >>> model, x = nn.Sequential(MultiHeadAttention(d_model=6, num_heads=2)), torch.rand(1, 5, 6)
     >>> with pruned(model, attention_heads(model)):

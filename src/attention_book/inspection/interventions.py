@@ -7,6 +7,7 @@ prediction needed them shows when they are changed.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from weakref import WeakSet
 
 import torch
 from jaxtyping import Bool
@@ -19,6 +20,10 @@ from attention_book.shapes import Values, Weights
 Visible = Bool[Tensor, "*batch query key"]
 #: Makes new weights from the module's own and from what its queries may see.
 Change = Callable[[Weights, Visible], Weights]
+
+
+# A second change would start from the module's own weights, and the first would be lost.
+_under_change: WeakSet[nn.Module] = WeakSet()
 
 
 @contextmanager
@@ -44,7 +49,8 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
 
     Raises:
         TypeError: if ``attention`` has no ``weights`` method.
-        ValueError: when the module runs, if ``change`` returns another shape.
+        ValueError: if another block changes this module already; when the module runs, if
+            ``change`` returns another shape.
 
     >>> from attention_book.attention import DotProductAttention
     >>> attention = DotProductAttention()
@@ -56,6 +62,12 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
     if not callable(getattr(attention, "weights", None)):
         raise TypeError(
             f"attention: expected a module with a weights method, got {type(attention).__name__}"
+        )
+
+    if attention in _under_change:
+        raise ValueError(
+            "attention: expected a module that no other block changes, got one within another "
+            "block; make one change of the two"
         )
 
     def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
@@ -73,9 +85,11 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
         return call_with(combine, arguments | {"weights": changed})
 
     handle = attention.register_forward_hook(after, with_kwargs=True)
+    _under_change.add(attention)
     try:
         yield
     finally:
+        _under_change.remove(attention)
         handle.remove()
 
 

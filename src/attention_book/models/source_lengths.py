@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from attention_book.attention.checks import check_boolean
 from attention_book.shapes import SourceIds, SourceMask
 
 
@@ -9,9 +10,15 @@ def source_lengths(source: SourceIds, mask: SourceMask) -> Tensor:
     """Return the number of real tokens of each source, (batch,).
 
     Raises:
-        ValueError: if the mask has another shape than ``source``, if a source is empty,
-            or if a padding token stands before a real one.
+        TypeError: if the mask is not boolean.
+        ValueError: if ``source`` has not two axes, if the mask has another shape than
+            ``source``, if a source is empty, or if a padding token stands before a real one.
     """
+    check_boolean("source_mask", mask, "a real token")
+    if source.ndim != 2:
+        raise ValueError(
+            f"source: expected the axes (batch, source), got the shape {tuple(source.shape)}"
+        )
     if source.shape != mask.shape:
         raise ValueError(
             f"source_mask: expected the shape {tuple(source.shape)} of source, "

@@ -125,8 +125,7 @@ class Transformer(nn.Module):
         Raises:
             ValueError: if a target doesn't, or there are not as many as sources.
         """
-        _check_batch(len(target_input), memory.batch_size)
-        _check_begins(target_input)
+        _check_target(target_input, memory.batch_size)
         mask = causal_mask(target_input.shape[1], device=target_input.device)
         x = self.decoder.embed(target_input)
         for layer, source in zip(self._decoder_layers(), memory.layers, strict=True):
@@ -149,7 +148,7 @@ class Transformer(nn.Module):
             ValueError: if the words are not as many as the state's sentences, or the
                 first is not ``<bos>``.
         """
-        _check_batch(len(token), state.batch_size)
+        _check_axes(token, ("batch",), state.batch_size)
         if state.position == 0:
             _check_begins(token[:, None])
         x = self.decoder.embed(token[:, None], offset=state.position)
@@ -179,8 +178,12 @@ class Transformer(nn.Module):
         The mean over the heads of the last layer's cross-attention; row t holds the weights
         used to predict the word *after* ``target_input[t]``. For single heads and other
         layers use :func:`~attention_book.inspection.capture_attention`.
+
+        Raises:
+            ValueError: as in :meth:`encode` and :meth:`decode`.
         """
         memory = self.encode(source, source_mask)
+        _check_target(target_input, memory.batch_size)
         mask = causal_mask(target_input.shape[1], device=target_input.device)
         *below, last = self._decoder_layers()
         x = self.decoder.embed(target_input)
@@ -202,10 +205,19 @@ def _embedding(size: int, config: TransformerConfig, name: str) -> TokenEmbeddin
     return embedding
 
 
-def _check_batch(num_targets: int, num_sources: int) -> None:
-    if num_targets != num_sources:
+def _check_target(target_input: TargetIds, num_sources: int) -> None:
+    _check_axes(target_input, ("batch", "target"), num_sources)
+    _check_begins(target_input)
+
+
+def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources: int) -> None:
+    if target.ndim != len(axes):
         raise ValueError(
-            f"target: expected one for each of {num_sources} sources, got {num_targets}"
+            f"target: expected the axes ({', '.join(axes)}), got the shape {tuple(target.shape)}"
+        )
+    if len(target) != num_sources:
+        raise ValueError(
+            f"target: expected one for each of {num_sources} sources, got {len(target)}"
         )
 
 

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from attention_book.attention.checks import check_probability, check_sizes
+from attention_book.attention.heads import check_divisible
 from attention_book.models.add_norm import NormOrder
 
 #: How positions enter.
@@ -38,7 +39,7 @@ class TransformerConfig:
 
     Raises:
         ValueError: if a size is below 1, the heads don't divide ``d_model``, a dropout is
-            no probability, or a kind is unknown.
+            no probability, a kind is unknown, or "rotary" has features without a pair.
 
     >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
     >>> config.d_k
@@ -71,14 +72,16 @@ class TransformerConfig:
         check_sizes(**{name: getattr(self, name) for name in sizes})
         check_probability("dropout", self.dropout)
         check_probability("inner_dropout", self.inner_dropout)
-        if self.d_model % self.num_heads:
-            raise ValueError(
-                f"d_model={self.d_model} is not divisible by num_heads={self.num_heads}"
-            )
+        check_divisible(self.d_model, self.num_heads)
         for name, kinds in (("norm", get_args(NormOrder)), ("positions", POSITION_KINDS)):
             if getattr(self, name) not in kinds:
                 expected = ", ".join(kinds)
                 raise ValueError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
+        if self.positions == "rotary" and self.d_k % 2:
+            raise ValueError(
+                f"d_k: expected an even number with rotary positions, got {self.d_k} "
+                f"= d_model / num_heads = {self.d_model} / {self.num_heads}"
+            )
 
     @property
     def d_k(self) -> int:

@@ -12,9 +12,10 @@ def xavier_(model: Module) -> Module:
 
     .. math:: W \\sim U(-a, a), \\qquad a = \\sqrt{\\frac{6}{n_\\text{in} + n_\\text{out}}}
 
-    Glorot and Bengio (2010), equation 16. Embeddings and biases stay as they are.
-    A GRU keeps the matrices of its three gates on top of each other, and they are
-    drawn as the one matrix that they are stored as.
+    Glorot and Bengio (2010), equation 16. Embeddings and biases stay as they are,
+    and so does an output layer that is tied to an embedding. A GRU keeps the matrices of
+    its three gates on top of each other, multi-head attention those of its queries, keys
+    and values, and they are drawn as the one matrix that they are stored as.
 
     Args:
         model: Changed, and returned.
@@ -23,9 +24,12 @@ def xavier_(model: Module) -> Module:
     >>> bool((layer.weight.abs() <= 1).all())
     True
     """
+    embeddings = {
+        id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
+    }
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.GRU | nn.GRUCell):
             for name, parameter in module.named_parameters(recurse=False):
-                if name.startswith("weight"):
+                if name.startswith("weight") and id(parameter) not in embeddings:
                     nn.init.xavier_uniform_(parameter)
     return model
