@@ -13,7 +13,7 @@ NAMES = {
     "English", "EN", "Ctrl", "GitHub", "Colab", "Binder", "Python", "PyTorch", "Keras",
     "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
-    "BLEU", "Bahdanau", "Luong", "general",
+    "BLEU", "Bahdanau", "Luong", "general", "ALiBi",
 }  # fmt: skip
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:_[A-Za-z]+)*")
 IDENTIFIER = re.compile(r"\w+(?:\.\w+)+")  # attention_book.attention.masked_softmax
@@ -21,7 +21,7 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 WALK = """
 language => {
   const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output," +
-    " .citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt, [translate=no]," +
+    " .citation, .bibtex-citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt, [translate=no]," +
     " .language-toggle button, svg";
   const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)"
     : ".bl-en, [lang=zh-Hans]:not(html)";
