@@ -21,8 +21,8 @@ CHINESE = re.compile(r"[\u4e00-\u9fff]+")
 WALK = """
 language => {
   const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output," +
-    " .citation, .bibtex-citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt, [translate=no]," +
-    " .language-toggle button, svg";
+    " .citation, .bibtex-citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt," +
+    " [translate=no], .language-toggle button, svg";
   const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)"
     : ".bl-en, [lang=zh-Hans]:not(html)";
   const found = [];
