@@ -48,15 +48,21 @@ StepLogits = Float[Tensor, "batch vocabulary"]
 Features = Float[Tensor, "*batch position d_model"]
 #: The same vectors in parts, one for each head.
 Heads = Float[Tensor, "*batch head position d_k"]
-HeadWeights = Float[Tensor, "batch head query key"]
+HeadQueries = Float[Tensor, "*batch head query d_k"]
+HeadWeights = Float[Tensor, "*batch head query key"]
+HeadOutput = Float[Tensor, "*batch head query d_v"]
 #: An additive bias of the scores.
 Bias = Float[Tensor, "*#batch #query #key"]
+HeadBias = Float[Tensor, "*#batch #head #query #key"]
 #: A mask for all heads, or, with an axis for them, one for each.
 HeadsMask = Bool[Tensor, "*#batch_head #query #key"]
 
 __all__ = [
     "Bias",
     "Features",
+    "HeadBias",
+    "HeadOutput",
+    "HeadQueries",
     "HeadWeights",
     "Heads",
     "HeadsMask",

@@ -50,3 +50,15 @@ def test_double_precision_is_exact():
 def test_impossible_settings_are_refused():
     with pytest.raises(ValueError, match="num_heads: expected at least 1, got 0"):
         AlibiPositions(num_heads=0)
+
+
+def test_it_can_be_created_without_memory():
+    with torch.device("meta"):
+        positions = AlibiPositions(num_heads=4)
+    bias = positions.bias(torch.zeros(1, 4, 3, 5), 3)
+    torch.testing.assert_close(bias[0, :, 0, 2], -2 * alibi_slopes(4))
+
+
+def test_no_heads_are_refused():
+    with pytest.raises(ValueError, match="num_heads: expected at least 1, got 0"):
+        AlibiPositions(num_heads=0)

@@ -27,6 +27,13 @@ def test_a_healthy_model_obeys_every_law(norm, positions):
     assert all(check_up(make(norm=norm, positions=positions).double()).values())
 
 
+@pytest.mark.parametrize("too_small", ["source_vocabulary", "target_vocabulary"])
+def test_a_vocabulary_without_words_is_refused(too_small):
+    sizes = {"source_vocabulary": 10, "target_vocabulary": 10, too_small: 5}
+    with pytest.raises(ValueError, match=f"{too_small}: expected at least 6, got 5"):
+        check_up(Transformer(TransformerConfig(**sizes)))
+
+
 def test_without_positions_the_order_is_not_read():
     broken = [name for name, obeyed in check_up(make(positions="none")).items() if not obeyed]
     assert broken == ["order is read"]

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from attention_book.attention.buckets import check_heads
 from attention_book.attention.checks import check_floating, check_sizes
-from attention_book.attention.positions import Bias, HeadQueries, Positions, distances
+from attention_book.attention.positions import Positions, distances
+from attention_book.shapes import HeadBias, HeadQueries
 
 
 def alibi_slopes(num_heads: int, *, dtype: torch.dtype = torch.float32) -> Float[Tensor, " head"]:
@@ -48,12 +49,14 @@ class AlibiPositions(Positions):
     """
 
     def __init__(self, *, num_heads: int) -> None:
-        """Compute the slopes."""
+        """Keep the number of heads; nothing is learned."""
         super().__init__()
+        check_sizes(num_heads=num_heads)
         self.num_heads = num_heads
-        self.slopes = alibi_slopes(num_heads, dtype=torch.float64)
 
-    def bias(self, queries: HeadQueries, num_keys: int, *, offset: int = 0) -> Bias:
+    def bias(
+        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
+    ) -> HeadBias:
         """Return the falling biases of all pairs of positions, the same for every example.
 
         Raises:
@@ -63,8 +66,10 @@ class AlibiPositions(Positions):
         check_heads(queries, self.num_heads)
         far = distances(queries.shape[-2], num_keys, offset=offset, device=queries.device).abs()
         # Half precision is too coarse for large distances: computed in single, then rounded.
-        slopes = self.slopes.to(torch.promote_types(queries.dtype, torch.float32))
-        falling = slopes.to(queries.device)[:, None, None] * -far
+        slopes = alibi_slopes(
+            self.num_heads, dtype=torch.promote_types(queries.dtype, torch.float32)
+        ).to(queries.device)
+        falling = slopes[:, None, None] * -far
         return falling.to(queries.dtype)[None]
 
     def extra_repr(self) -> str:

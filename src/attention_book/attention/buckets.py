@@ -7,7 +7,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from attention_book.attention.checks import check_floating, check_sizes
-from attention_book.attention.positions import Bias, HeadQueries, Positions, distances
+from attention_book.attention.positions import Positions, distances
+from attention_book.shapes import HeadBias, HeadQueries
 
 Distances = Int[Tensor, "*any"]
 
@@ -94,7 +95,9 @@ class RelativeBuckets(Positions):
         self.bidirectional = bidirectional
         self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
 
-    def bias(self, queries: HeadQueries, num_keys: int, *, offset: int = 0) -> Bias:
+    def bias(
+        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
+    ) -> HeadBias:
         """Return the numbers of all pairs of positions, the same for every example.
 
         Raises:

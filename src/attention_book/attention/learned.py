@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from attention_book.attention.checks import check_features, check_floating, check_sizes
-from attention_book.attention.positions import Inputs, Positions, check_offset
+from attention_book.attention.positions import Positions, check_offset
+from attention_book.shapes import Features
 
 
 class LearnedPositions(Positions):
@@ -33,7 +34,7 @@ class LearnedPositions(Positions):
         check_sizes(d_model=d_model, max_positions=max_positions)
         self.table = nn.Parameter(torch.randn(max_positions, d_model) * 0.5**0.5)
 
-    def forward(self, x: Inputs, *, offset: int = 0) -> Inputs:
+    def forward(self, x: Features, *, offset: int = 0) -> Features:
         """Return the input plus the vectors of its positions.
 
         Raises:

@@ -125,7 +125,7 @@ class MultiHeadAttention(nn.Module):
             found.values,
             _for_all_heads(mask),
             scale=self.scale,
-            bias=self.positions.bias(asked, found.num_keys, offset=start),
+            bias=self.positions.bias(asked, found.num_keys, offset=start, scale=self.scale),
             dropout=dropout,
         )
         output: Tensor = self.W_o(merge_heads(heads))
@@ -220,7 +220,7 @@ class MultiHeadAttention(nn.Module):
         return [split_heads(each, self.num_heads) for each in projected]
 
     def _weights(self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int) -> Tensor:
-        bias = self.positions.bias(asked, keys.shape[-2], offset=start)
+        bias = self.positions.bias(asked, keys.shape[-2], offset=start, scale=self.scale)
         return dot_product_weights(asked, keys, _for_all_heads(mask), scale=self.scale, bias=bias)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:

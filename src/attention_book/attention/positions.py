@@ -7,16 +7,10 @@ averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs.
 """
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor, nn
 
-Inputs = Float[Tensor, "*batch position d_model"]
-Heads = Float[Tensor, "*batch position d_k"]
-HeadQueries = Float[Tensor, "*batch head query d_k"]
-HeadWeights = Float[Tensor, "*batch head query key"]
-#: Added to the scaled scores: broadcastable to (*batch, head, query, key).
-Bias = Float[Tensor, "*#batch #head query key"]
-ValueBias = Float[Tensor, "*batch head query d_v"]
+from attention_book.shapes import Features, HeadBias, HeadOutput, HeadQueries, HeadWeights, Keys
 
 
 class Positions(nn.Module):
@@ -38,15 +32,17 @@ class Positions(nn.Module):
     #: and no fused kernel can be used.
     biases_values: bool = False
 
-    def forward(self, x: Inputs, *, offset: int = 0) -> Inputs:
+    def forward(self, x: Features, *, offset: int = 0) -> Features:
         """Return the inputs, with their positions added."""
         return x
 
-    def rotate(self, heads: Heads, *, offset: int = 0) -> Heads:
+    def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
         """Return the queries or keys of every head, turned according to their positions."""
         return heads
 
-    def bias(self, queries: HeadQueries, num_keys: int, *, offset: int = 0) -> Bias | None:
+    def bias(
+        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
+    ) -> HeadBias | None:
         """Return what is added to the scaled scores, or None.
 
         The keys stand at 0 … num_keys - 1, the queries at offset, offset + 1, …
@@ -55,10 +51,11 @@ class Positions(nn.Module):
             queries: The queries after :meth:`rotate`, not scaled.
             num_keys: The number of keys.
             offset: The position of the first query.
+            scale: What the scores are multiplied by; :math:`1 / \\sqrt{d_k}` when None.
         """
         return None
 
-    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> ValueBias | None:
+    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> HeadOutput | None:
         """Return what is added to the averaged values, or None."""
         return None
 

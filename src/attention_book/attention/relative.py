@@ -6,14 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.attention.checks import check_features, check_floating, check_sizes
-from attention_book.attention.positions import (
-    Bias,
-    HeadQueries,
-    HeadWeights,
-    Positions,
-    ValueBias,
-    distances,
-)
+from attention_book.attention.positions import Positions, distances
+from attention_book.shapes import HeadBias, HeadOutput, HeadQueries, HeadWeights
 
 
 class RelativePositions(Positions):
@@ -29,10 +23,9 @@ class RelativePositions(Positions):
     :math:`m` share the vector of :math:`m`; all heads share all vectors.
 
     Args:
-        d_k: Feature size of the queries and keys in each head.
+        d_k: Feature size of the queries, keys and values in each head.
         max_distance: :math:`m`.
         values: Also add vectors to the values. The paper found those of the keys enough.
-        d_v: Feature size of the values in each head; d_k when None.
 
     >>> positions = RelativePositions(d_k=4, max_distance=2)
     >>> bias = positions.bias(torch.ones(1, 1, 5, 4), num_keys=5)[0, 0]
@@ -40,20 +33,19 @@ class RelativePositions(Positions):
     True
     """
 
-    def __init__(
-        self, *, d_k: int, max_distance: int, values: bool = True, d_v: int | None = None
-    ) -> None:
+    def __init__(self, *, d_k: int, max_distance: int, values: bool = True) -> None:
         """Draw 2 max_distance + 1 vectors for the keys and, if asked for, for the values."""
         super().__init__()
-        d_v = d_k if d_v is None else d_v
-        check_sizes(d_k=d_k, max_distance=max_distance, d_v=d_v)
+        check_sizes(d_k=d_k, max_distance=max_distance)
         self.max_distance = max_distance
         self.keys = _vectors(2 * max_distance + 1, d_k)
-        self.values = _vectors(2 * max_distance + 1, d_v) if values else None
+        self.values = _vectors(2 * max_distance + 1, d_k) if values else None
         self.biases_values = values
 
-    def bias(self, queries: HeadQueries, num_keys: int, *, offset: int = 0) -> Bias:
-        """Return :math:`q_i^\\top a^K_{ij} / \\sqrt{d_k}`.
+    def bias(
+        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
+    ) -> HeadBias:
+        """Return :math:`q_i^\\top a^K_{ij} / \\sqrt{d_k}`, or times ``scale``.
 
         Raises:
             ValueError: if the last axis of the queries is not d_k long.
@@ -63,10 +55,11 @@ class RelativePositions(Positions):
         check_features("queries", queries, d_k)
         rows = self._rows(queries.shape[-2], num_keys, offset, queries.device)
         # One product for each distance; every pair then picks that of its own.
-        by_distance = queries / math.sqrt(d_k) @ self.keys.to(queries.dtype).T
+        scale = 1 / math.sqrt(d_k) if scale is None else scale
+        by_distance = queries * scale @ self.keys.to(queries.dtype).T
         return by_distance.gather(-1, rows.expand(*queries.shape[:-2], *rows.shape))
 
-    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> ValueBias | None:
+    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> HeadOutput | None:
         """Return :math:`\\sum_j \\alpha_{ij} a^V_{ij}`."""
         if self.values is None:
             return None

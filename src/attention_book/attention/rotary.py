@@ -11,8 +11,9 @@ from attention_book.attention.checks import (
     check_sizes,
 )
 from attention_book.attention.growing_table import GrowingTable
-from attention_book.attention.positions import Heads, Positions
+from attention_book.attention.positions import Positions
 from attention_book.attention.sinusoidal import sinusoids
+from attention_book.shapes import Keys
 
 
 class RotaryPositions(Positions):
@@ -53,7 +54,7 @@ class RotaryPositions(Positions):
         self.d_k, self.base = d_k, base
         self._table = GrowingTable(partial(sinusoids, d_model=d_k, base=base, dtype=torch.float64))
 
-    def rotate(self, heads: Heads, *, offset: int = 0) -> Heads:
+    def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
         """Return the queries or keys, turned; lengths do not change.
 
         Raises:

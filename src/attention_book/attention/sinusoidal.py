@@ -13,7 +13,8 @@ from attention_book.attention.checks import (
     check_sizes,
 )
 from attention_book.attention.growing_table import GrowingTable
-from attention_book.attention.positions import Inputs, Positions, check_offset
+from attention_book.attention.positions import Positions, check_offset
+from attention_book.shapes import Features
 
 
 def sinusoids(
@@ -84,7 +85,7 @@ class SinusoidalPositions(Positions):
             partial(sinusoids, d_model=d_model, base=base, dtype=torch.float64)
         )
 
-    def forward(self, x: Inputs, *, offset: int = 0) -> Inputs:
+    def forward(self, x: Features, *, offset: int = 0) -> Features:
         """Return the input plus the encoding of its positions.
 
         Raises:

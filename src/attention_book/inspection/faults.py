@@ -113,7 +113,9 @@ def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
         offset: int = 0,
     ) -> Tensor:
         asked, found = attention._ask(queries, keys, values, offset)
-        scores = asked @ found.keys.mT / math.sqrt(asked.shape[-1])
+        scale = attention.scale or 1 / math.sqrt(asked.shape[-1])
+        bias = attention.positions.bias(asked, found.num_keys, offset=offset, scale=scale)
+        scores = asked @ found.keys.mT * scale + (0 if bias is None else bias)
         if mask is not None:
             mask = (mask.unsqueeze(1) if mask.ndim == 3 else mask).expand_as(scores).mT
         return attention._combine(masked_softmax(scores.mT, mask).mT, found.values, offset)

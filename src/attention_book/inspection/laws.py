@@ -39,7 +39,13 @@ def check_up(model: Transformer) -> dict[str, bool]:
     >>> model = Transformer(TransformerConfig(source_vocabulary=10, target_vocabulary=12))
     >>> all(check_up(model).values())
     True
+
+    Raises:
+        ValueError: if a vocabulary has fewer than two words beside the special tokens.
     """
+    for name in ("source_vocabulary", "target_vocabulary"):
+        if (size := getattr(model.config, name)) < _FIRST_WORD + 2:
+            raise ValueError(f"{name}: expected at least {_FIRST_WORD + 2}, got {size}")
     with evaluating(model):
         return {name: law(model) for name, law in LAWS.items()}
 
