@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from attention_book.attention import NoPositions
 from attention_book.inspection import FAULTS, planted
 from attention_book.models import Transformer, TransformerConfig
-from attention_book.models.transformer_config import POSITION_KINDS
+from attention_book.models.layer_config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import batch_loss, fit
 

@@ -6,7 +6,7 @@ from torch import nn
 
 from attention_book.inspection import FAULTS, LAWS, check_up, planted
 from attention_book.models import Transformer, TransformerConfig
-from attention_book.models.transformer_config import POSITION_KINDS
+from attention_book.models.layer_config import POSITION_KINDS
 
 
 def make(**changes):

@@ -10,7 +10,7 @@ from torch import Tensor
 from attention_book.decoding import beam_search, greedy_search
 from attention_book.inspection import capture_attention
 from attention_book.models import Transformer, TransformerConfig, Translator
-from attention_book.models.transformer_config import POSITION_KINDS
+from attention_book.models.layer_config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import fit, load_checkpoint, save_checkpoint, xavier_
 

@@ -1,9 +1,12 @@
-"""Models that translate, behind one protocol."""
+"""Models: those that translate stand behind one protocol."""
 
 from attention_book.models.add_norm import AddNorm
 from attention_book.models.decoder_state import DecoderState
 from attention_book.models.feed_forward import FeedForward
 from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
+from attention_book.models.layer_config import LayerConfig
+from attention_book.models.layer_positions import create_positions
+from attention_book.models.layer_stack import LayerStack
 from attention_book.models.one_look import OneLook
 from attention_book.models.recurrent_decoder import (
     FixedContextDecoder,
@@ -16,7 +19,6 @@ from attention_book.models.seq2seq_config import Seq2SeqConfig
 from attention_book.models.transformer import Transformer, TransformerStack
 from attention_book.models.transformer_config import TransformerConfig
 from attention_book.models.transformer_layers import DecoderLayer, EncoderLayer
-from attention_book.models.transformer_positions import create_positions
 from attention_book.models.transformer_state import TransformerMemory, TransformerState
 from attention_book.models.translator import Translator
 
@@ -28,6 +30,8 @@ __all__ = [
     "FeedForward",
     "FixedContextDecoder",
     "InputDotDecoder",
+    "LayerConfig",
+    "LayerStack",
     "LocationDecoder",
     "LookThenStepDecoder",
     "OneLook",

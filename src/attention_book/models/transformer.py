@@ -1,18 +1,17 @@
 """The Transformer: attention is all that carries anything from one token to another."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
 from torch import nn
 
-from attention_book.attention import Positions, causal_mask
+from attention_book.attention import causal_mask
+from attention_book.models.layer_stack import CreateLayer, LayerStack
 from attention_book.models.source_lengths import source_lengths
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer_config import TransformerConfig
 from attention_book.models.transformer_layers import DecoderLayer, EncoderLayer
-from attention_book.models.transformer_positions import create_positions
 from attention_book.models.transformer_state import TransformerMemory, TransformerState
 from attention_book.shapes import (
     Features,
@@ -28,7 +27,7 @@ from attention_book.shapes import (
 from attention_book.text import BOS
 
 
-class TransformerStack(nn.Module):
+class TransformerStack(LayerStack):
     """What encoder and decoder share: embedding, positions, layers.
 
     Args:
@@ -49,24 +48,18 @@ class TransformerStack(nn.Module):
         self,
         config: TransformerConfig,
         embedding: TokenEmbedding,
-        layer: Callable[[TransformerConfig, Positions], nn.Module],
+        layer: CreateLayer,
         *,
         looks_ahead: bool,
     ) -> None:
         """Create the positions, which all layers share, and the layers."""
-        super().__init__()
+        super().__init__(config, layer, looks_ahead=looks_ahead)
         self.embedding = embedding
-        self.positions = create_positions(config, looks_ahead=looks_ahead)
-        self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(layer(config, self.positions) for _ in range(config.num_layers))
-        # With pre-norm nothing has normalised the residual stream before it is read.
-        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
     def embed(self, tokens: TokenIds, *, offset: int = 0) -> Features:
         """Return the tokens' vectors with their positions, counted from ``offset``."""
         vectors = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
-        features: Features = self.dropout(self.positions(vectors, offset=offset))
-        return features
+        return self.place(vectors, offset=offset)
 
 
 class Transformer(nn.Module):
@@ -112,10 +105,7 @@ class Transformer(nn.Module):
         """
         padded = bool((source_lengths(source, source_mask) < source.shape[1]).any())
         mask = source_mask[:, None, :] if padded else None
-        x = self.encoder.embed(source)
-        for layer in self.encoder.layers:
-            x = layer(x, mask)
-        encoded = self.encoder.norm(x)
+        encoded = self.encoder.run(self.encoder.embed(source), mask)
         layers = tuple(layer.read(encoded) for layer in self._decoder_layers())
         return TransformerMemory(encoded, layers, mask)
 

@@ -1,98 +1,37 @@
 """The settings of the Transformer."""
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
 
-from attention_book.attention.checks import check_probability, check_sizes
-from attention_book.attention.heads import check_divisible
-from attention_book.models.add_norm import NormOrder
-
-#: How positions enter.
-PositionKind = Literal["sinusoidal", "learned", "relative", "buckets", "rotary", "alibi", "none"]
-POSITION_KINDS: tuple[str, ...] = get_args(PositionKind)
+from attention_book.attention.checks import check_sizes
+from attention_book.models.layer_config import LayerConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class TransformerConfig:
+class TransformerConfig(LayerConfig):
     """Settings of :class:`~attention_book.models.Transformer`.
 
     Attributes:
         source_vocabulary: Number of different source tokens.
         target_vocabulary: Number of different target tokens.
-        d_model: Size of a token's vector between the layers.
-        num_heads: Number of heads of every attention; must divide ``d_model``.
-        d_ff: Size of the feed-forward networks' hidden layer.
-        num_layers: Number of layers in the encoder and in the decoder.
-        dropout: Probability of dropping a feature of a sublayer's output, and of the
-            embeddings with their positions (Vaswani et al. 2017, section 5.4).
-        inner_dropout: Probability of dropping an attention weight, or a hidden feature of
-            the feed-forward network. Torch's layers do both; that section names neither,
-            and on the CPU torch has no fused kernel that drops weights.
-        norm: "post", the norm after the residual sum (Vaswani et al. 2017), or "pre", before
-            the sublayer, with one more norm at the end of each stack (Xiong et al. 2020).
-        positions: "sinusoidal" or "learned" (added to the embeddings), "relative" (Shaw et
-            al. 2018), "buckets" (T5), "rotary", "alibi", or "none".
-        max_positions: Length of the table of "learned".
-        max_distance: Farthest distance that "relative" tells apart.
-        bias: Whether the projections of the attention have biases.
         tied: Whether the output layer is the target embedding (Press and Wolf 2017).
 
-    Raises:
-        ValueError: if a size is below 1, the heads don't divide ``d_model``, a dropout is
-            no probability, a kind is unknown, or "rotary" has features without a pair.
+    The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
 
-    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
-    >>> config.d_k
-    8
-    >>> TransformerConfig.from_dict(config.to_dict()) == config
-    True
+    Raises:
+        ValueError: if a size is below 1, or what a ``LayerConfig`` refuses.
+
+    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, norm="pre")
+    >>> config.source_vocabulary, config.d_model, config.norm
+    (10, 32, 'pre')
     """
 
     source_vocabulary: int
     target_vocabulary: int
-    d_model: int = 32
-    num_heads: int = 4
-    d_ff: int = 64
-    num_layers: int = 2
-    dropout: float = 0.1
-    inner_dropout: float = 0.0
-    norm: NormOrder = "post"
-    positions: PositionKind = "sinusoidal"
-    max_positions: int = 128
-    max_distance: int = 16
-    bias: bool = False
     tied: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
-        sizes = (
-            *("source_vocabulary", "target_vocabulary", "d_model", "num_heads"),
-            *("d_ff", "num_layers", "max_positions", "max_distance"),
+        super().__post_init__()
+        check_sizes(
+            source_vocabulary=self.source_vocabulary, target_vocabulary=self.target_vocabulary
         )
-        check_sizes(**{name: getattr(self, name) for name in sizes})
-        check_probability("dropout", self.dropout)
-        check_probability("inner_dropout", self.inner_dropout)
-        check_divisible(self.d_model, self.num_heads)
-        for name, kinds in (("norm", get_args(NormOrder)), ("positions", POSITION_KINDS)):
-            if getattr(self, name) not in kinds:
-                expected = ", ".join(kinds)
-                raise ValueError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
-        if self.positions == "rotary" and self.d_k % 2:
-            raise ValueError(
-                f"d_k: expected an even number with rotary positions, got {self.d_k} "
-                f"= d_model / num_heads = {self.d_model} / {self.num_heads}"
-            )
-
-    @property
-    def d_k(self) -> int:
-        """Size of one head's queries, keys and values."""
-        return self.d_model // self.num_heads
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, settings: dict[str, Any]) -> "TransformerConfig":
-        """Return the configuration that :meth:`to_dict` was called on."""
-        return cls(**settings)

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from attention_book.attention import KeysValues, MultiHeadAttention, Positions
 from attention_book.models.add_norm import AddNorm
 from attention_book.models.feed_forward import FeedForward
-from attention_book.models.transformer_config import TransformerConfig
+from attention_book.models.layer_config import LayerConfig
 from attention_book.shapes import Features, Mask
 
 #: Which target tokens each target token may see.
@@ -20,17 +20,17 @@ class EncoderLayer(nn.Module):
     with its residual connection and layer norm.
 
     Args:
-        config: The model's settings.
+        config: The settings.
         positions: How positions enter the self-attention; all layers may share it.
 
     >>> import torch
     >>> from attention_book.attention import NoPositions
-    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, d_model=24)
+    >>> config = LayerConfig(d_model=24)
     >>> EncoderLayer(config, NoPositions())(torch.ones(2, 100, 24)).shape
     torch.Size([2, 100, 24])
     """
 
-    def __init__(self, config: TransformerConfig, positions: Positions) -> None:
+    def __init__(self, config: LayerConfig, positions: Positions) -> None:
         """Create the two sublayers."""
         super().__init__()
         self.self_attention = _attention(config, positions)
@@ -52,12 +52,12 @@ class DecoderLayer(nn.Module):
     :meth:`read` made of the encoder's output, once for all steps.
 
     Args:
-        config: The model's settings.
+        config: The settings.
         positions: How positions enter the self-attention; all layers may share it.
 
     >>> import torch
     >>> from attention_book.attention import NoPositions, causal_mask
-    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, d_model=24)
+    >>> config = LayerConfig(d_model=24)
     >>> layer = DecoderLayer(config, NoPositions()).eval()
     >>> x, source = torch.rand(2, 5, 24), layer.read(torch.rand(2, 7, 24))
     >>> at_once = layer(x, source, mask=causal_mask(5))
@@ -67,7 +67,7 @@ class DecoderLayer(nn.Module):
     True
     """
 
-    def __init__(self, config: TransformerConfig, positions: Positions) -> None:
+    def __init__(self, config: LayerConfig, positions: Positions) -> None:
         """Create the three sublayers."""
         super().__init__()
         self.self_attention = _attention(config, positions)
@@ -143,7 +143,7 @@ class DecoderLayer(nn.Module):
         return x
 
 
-def _attention(config: TransformerConfig, positions: Positions | None) -> MultiHeadAttention:
+def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAttention:
     return MultiHeadAttention(
         d_model=config.d_model,
         num_heads=config.num_heads,
@@ -153,9 +153,9 @@ def _attention(config: TransformerConfig, positions: Positions | None) -> MultiH
     )
 
 
-def _feed_forward(config: TransformerConfig) -> FeedForward:
+def _feed_forward(config: LayerConfig) -> FeedForward:
     return FeedForward(d_model=config.d_model, d_ff=config.d_ff, dropout=config.inner_dropout)
 
 
-def _add_norm(config: TransformerConfig) -> AddNorm:
+def _add_norm(config: LayerConfig) -> AddNorm:
     return AddNorm(d_model=config.d_model, dropout=config.dropout, order=config.norm)

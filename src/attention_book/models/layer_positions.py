@@ -1,4 +1,4 @@
-"""The Transformer's positions, by the name that its settings give them."""
+"""The positions of a stack of layers, by the name that its settings give them."""
 
 from attention_book.attention import (
     AlibiPositions,
@@ -10,18 +10,17 @@ from attention_book.attention import (
     RotaryPositions,
     SinusoidalPositions,
 )
-from attention_book.models.transformer_config import TransformerConfig
+from attention_book.models.layer_config import LayerConfig
 
 
-def create_positions(config: TransformerConfig, *, looks_ahead: bool) -> Positions:
+def create_positions(config: LayerConfig, *, looks_ahead: bool) -> Positions:
     """Return the positions of one stack of layers.
 
     Args:
         config: The model's settings; ``config.positions`` names the kind.
-        looks_ahead: Whether a token may see later ones: in the encoder, not in the decoder.
+        looks_ahead: Whether a token may see later ones: in an encoder, not in a decoder.
 
-    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, positions="rotary")
-    >>> type(create_positions(config, looks_ahead=True)).__name__
+    >>> type(create_positions(LayerConfig(positions="rotary"), looks_ahead=True)).__name__
     'RotaryPositions'
     """
     match config.positions:
