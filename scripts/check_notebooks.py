@@ -21,7 +21,7 @@ NOTEBOOKS = ROOT / "notebooks"
 #: Not installed together with the package.
 HIDDEN = (
     *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4"),
-    *("pytest", "hypothesis", "beartype", "sybil", "scipy", "playwright", "py_mini_racer"),
+    *("pytest", "hypothesis", "beartype", "sybil", "playwright", "py_mini_racer"),
 )
 #: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.
 HIDE = f"""
@@ -90,7 +90,7 @@ def fresh_environment(folder: Path) -> Path:
     ignore = shutil.ignore_patterns(".*", "book", "tests", "node_modules", "build")
     shutil.copytree(ROOT, source, ignore=ignore)
     install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*install, str(source), "ipykernel", "nbclient"], check=True)
+    subprocess.run([*install, f"{source}[data]", "ipykernel", "nbclient"], check=True)
     return python
 
 

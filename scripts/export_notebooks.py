@@ -70,7 +70,7 @@ def navigation(index: BookIndex, page: str, language: str) -> str:
 def export(index: BookIndex, page: str, language: str) -> nbformat.NotebookNode:
     """Return a chapter as a notebook without outputs; its cells' ids never change by chance."""
     links = navigation(index, page, language)
-    install = INSTALL.format(requirement=index.addresses.requirement)
+    install = INSTALL.format(requirement=index.addresses.requirement_of_notebooks)
     cells = [
         nbformat.v4.new_code_cell(install, id="install"),
         nbformat.v4.new_markdown_cell(f"{links}\n\n*{WORDS[language]['note']}*", id="about"),

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -68,17 +69,33 @@ def test_addresses_stand_nowhere_else():
         assert at.site not in text, f"{path.relative_to(ROOT)} writes the site's address"
 
 
-def test_every_requirement_is_pinned():
+def requirements(*extras):
+    """Return the names of what the package needs, with these extras (all of them for none)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    optional = project["optional-dependencies"]
+    wanted = list(project["dependencies"])
+    for extra in extras or optional:
+        wanted += optional[extra]
+    names = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
+    return names - {"attention-book"}
+
+
+def test_every_requirement_is_pinned():
     pinned = {
         line.split("==")[0].lower().replace("_", "-")
         for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
         if "==" in line
     }
-    names = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
-    assert names <= pinned, f"not in constraints.txt: {sorted(names - pinned)}"
+    missing = requirements() - pinned
+    assert not missing, f"not in constraints.txt: {sorted(missing)}"
+
+
+def test_binder_installs_what_the_notebooks_need():
+    conda = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base"}
+    wanted = {conda.get(name, name) for name in requirements("data")}
+    environment = yaml.safe_load((ROOT / "binder/environment.yml").read_text(encoding="utf-8"))
+    installed = {re.match(r"[\w.-]+", str(each))[0] for each in environment["dependencies"]}
+    assert wanted <= installed, f"not in binder/environment.yml: {sorted(wanted - installed)}"
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md", "CONTRIBUTING.md"])

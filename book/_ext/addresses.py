@@ -29,6 +29,11 @@ class Addresses:
         """What pip installs."""
         return f"attention-book @ git+{self.repository}@{self.branch}"
 
+    @property
+    def requirement_of_notebooks(self) -> str:
+        """What pip installs to run the chapters: some load data of other packages."""
+        return self.requirement.replace("attention-book", "attention-book[data]", 1)
+
     def source(self, file: str) -> str:
         """The page that shows a file of the repository."""
         return f"{self.repository}/blob/{self.branch}/{file}"
