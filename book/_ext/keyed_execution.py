@@ -37,7 +37,7 @@ INPUTS = ("src/**/*", "constraints.txt", "book/data/**/*")
 #: Packages whose versions can change a result.
 PACKAGES = (
     *("torch", "numpy", "matplotlib", "contourpy", "jaxtyping"),
-    *("sacrebleu", "tokenizers", "safetensors"),
+    *("sacrebleu", "tokenizers", "safetensors", "statsmodels", "scikit-learn"),
     *("ipykernel", "ipython", "matplotlib-inline", "nbclient"),
 )
 
