@@ -133,6 +133,7 @@ class PageExporter:
         rules = {
             "exercise-end": lambda b: "---",
             "solution": self.solution,
+            "claim": lambda b: self.markdown(b.text, b.line),
             "math": lambda b: self.equation(b.text.strip("\n"), b.options.get("label", "")),
             "diagram": self.diagram,
             "literalinclude": self.source,

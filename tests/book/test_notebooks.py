@@ -112,6 +112,7 @@ ROW = "|---|---|"
         ("({zh}`方差` {en}`variance`)", "(方差)", "(variance)"),
         ("{zh}``用 `f` 和 $x$``{en}``use `f`, $x$``", "用 `f` 和 $x$", "use `f`, $x$"),
         (":::{zh}\n中\n:::\n:::{en}\nE\n:::", "中", "E"),
+        ("::::{claim} s\n:::{zh}\n中\n:::\n:::{en}\nE\n:::\n::::", "中", "E"),
         ("::::{zh}\n:::{note}\n中\n:::\n::::", "> **注**\n>\n> 中", None),
         ("| {zh}`键` {en}`key` | $a$ |\n" + ROW, f"| 键 | $a$ |\n{ROW}", f"| key | $a$ |\n{ROW}"),
         ("{glue:text}`page_error:.3f`", "`page_error`", "`page_error`"),

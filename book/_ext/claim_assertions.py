@@ -1,0 +1,98 @@
+"""Find the assertions that carry claims: ``assert loss < 0.1  # claim: training-converges``.
+
+The comment stands on the assertion's own lines, or alone on the line before it where the line
+would get too long. ``torch.testing.assert_close(…)`` and its like are assertions, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import textwrap
+import tokenize
+from collections.abc import Iterator
+from typing import NamedTuple
+
+CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}.*\n(?P<body>(?s:.*?))^(?P=fence)`*[ \t]*$", re.M)
+OPTIONS = re.compile(r"\A(---\n(?s:.*?)^---\n|(:[\w-]+:.*\n)+)", re.M)
+COMMENT = re.compile(r"#\s*claim:\s*(\S.*?)\s*$")
+#: Cells with these tags may fail, or never run.
+NO_PROOF = ("raises-exception", "skip-execution")
+
+
+class Assertion(NamedTuple):
+    """An assertion with its line in the page."""
+
+    line: int
+    code: str
+
+
+Problem = tuple[int, str]
+
+
+def assertions(text: str) -> tuple[dict[str, Assertion], list[Problem]]:
+    """Return a page's assertions by the slug of their claim, and what is wrong with others."""
+    found: dict[str, Assertion] = {}
+    problems: list[Problem] = []
+    for first, options, code in cells(text):
+        if not COMMENT.search(code) and "# claim:" not in code:
+            continue
+        try:
+            marked = list(marked_assertions(code))
+        except (SyntaxError, tokenize.TokenError) as error:
+            problems.append((first, f"a cell with '# claim:' is no plain Python: {error}"))
+            continue
+        for line, slug, statement in marked:
+            place = first + line - 1
+            if statement is None:
+                problems.append((place, f"'# claim: {slug}' belongs to an assertion"))
+            elif tag := next((tag for tag in NO_PROOF if tag in options), None):
+                problems.append((place, f"the claim {slug} in a cell with the tag {tag}"))
+            elif slug in found:
+                problems.append((place, f"a second assertion has '# claim: {slug}'"))
+            else:
+                found[slug] = Assertion(place, shown(code, statement))
+    return found, problems
+
+
+def cells(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield each code cell: the line its body begins at, its options, its code.
+
+    The options' lines are blank in the code, so that its lines are counted as the body's.
+    """
+    for cell in CELL.finditer(text):
+        first = text.count("\n", 0, cell.start("body")) + 1
+        head = OPTIONS.match(cell["body"])
+        options = head[0] if head else ""
+        yield first, options, "\n" * options.count("\n") + cell["body"][len(options) :]
+
+
+def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
+    """Yield each marked line: its number, the slug, the assertion it belongs to."""
+    statements = [node for node in ast.walk(ast.parse(code)) if is_assertion(node)]
+    lines = code.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        comment = token.type == tokenize.COMMENT and COMMENT.match(token.string)
+        if comment:
+            line = token.start[0]
+            alone = not lines[line - 1][: token.start[1]].strip()
+            own = [s for s in statements if s.lineno <= line <= (s.end_lineno or s.lineno)]
+            next_one = [s for s in statements if alone and s.lineno == line + 1]
+            yield line, comment[1], next(iter(own + next_one), None)
+
+
+def is_assertion(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return True
+    if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
+        return False
+    function = node.value.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name.startswith("assert_")
+
+
+def shown(code: str, statement: ast.stmt) -> str:
+    """Return an assertion's source without comments of claims and common indentation."""
+    lines = code.split("\n")[statement.lineno - 1 : statement.end_lineno]
+    return textwrap.dedent("\n".join(COMMENT.sub("", line).rstrip() for line in lines))
