@@ -27,6 +27,7 @@ LAYERS = [
     {"training", "decoding"},
     {"recipes"},
     {"inspection"},
+    {"exercises"},
 ]
 
 # Everything that comes from outside the standard library, and the modules that may import it.
@@ -64,6 +65,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.recipes",
     f"{PACKAGE}.inspection",
     f"{PACKAGE}.inspection.notebook",
+    f"{PACKAGE}.exercises",
 ]
 # What a reader would not type at a prompt, and why.
 NO_EXAMPLE = {

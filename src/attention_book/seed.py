@@ -1,6 +1,8 @@
 """One call that makes a run repeatable."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -25,3 +27,16 @@ def set_seed(seed: int = 42) -> None:
     np.random.seed(seed)
     torch.manual_seed(seed)
     torch.cuda.manual_seed_all(seed)
+
+
+@contextmanager
+def own_random_numbers(seed: int = 0) -> Iterator[None]:
+    """Give the block random numbers of its own; afterwards the outer ones go on unmoved."""
+    python, arrays = random.getstate(), np.random.get_state()
+    with torch.random.fork_rng():
+        set_seed(seed)
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(arrays)

@@ -34,6 +34,11 @@ def set_language(language: Language | None) -> None:
     _language = language
 
 
+def chosen_language() -> Language | None:
+    """Return the language that ``set_language`` has fixed; None while there are both."""
+    return _language
+
+
 def L(zh: str, en: str) -> str:
     """Make one label of a Chinese and an English text, for any place of a figure.
 
@@ -70,4 +75,4 @@ def _check_text(text: str) -> None:
             raise ValueError(f"a label in two languages cannot hold {name}: {text!r}")
 
 
-__all__ = ["SEPARATOR", "L", "Language", "set_language"]
+__all__ = ["SEPARATOR", "L", "Language", "chosen_language", "set_language"]
