@@ -1,15 +1,27 @@
-"""Small made-up data with a known truth: a curve, and tasks of looking things up."""
+"""Small data: made up with a known truth, or real."""
 
 from attention_book.datasets.curve import RegressionData, sine_data
+from attention_book.datasets.digits import (
+    Digits,
+    DigitSplits,
+    digit_images,
+    evenly_mixed,
+    shifted,
+)
 from attention_book.datasets.look_back import LookBackBatch, look_back_task
 from attention_book.datasets.lookup import LookupBatch, lookup_map, lookup_task
 
 __all__ = [
+    "DigitSplits",
+    "Digits",
     "LookBackBatch",
     "LookupBatch",
     "RegressionData",
+    "digit_images",
+    "evenly_mixed",
     "look_back_task",
     "lookup_map",
     "lookup_task",
+    "shifted",
     "sine_data",
 ]

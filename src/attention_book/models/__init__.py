@@ -3,6 +3,7 @@
 from attention_book.models.add_norm import AddNorm
 from attention_book.models.decoder_state import DecoderState
 from attention_book.models.feed_forward import FeedForward
+from attention_book.models.image_patches import from_patches, grid_sinusoids, patches
 from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
 from attention_book.models.layer_config import LayerConfig
 from attention_book.models.layer_positions import create_positions
@@ -16,11 +17,17 @@ from attention_book.models.recurrent_decoder import (
 from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.seq2seq import Seq2Seq
 from attention_book.models.seq2seq_config import Seq2SeqConfig
+from attention_book.models.small_cnn import SmallCNN
 from attention_book.models.transformer import Transformer, TransformerStack
 from attention_book.models.transformer_config import TransformerConfig
 from attention_book.models.transformer_layers import DecoderLayer, EncoderLayer
 from attention_book.models.transformer_state import TransformerMemory, TransformerState
 from attention_book.models.translator import Translator
+from attention_book.models.vision_transformer import (
+    VisionTransformer,
+    VisionTransformerConfig,
+    visible_tokens,
+)
 
 __all__ = [
     "AddNorm",
@@ -38,6 +45,7 @@ __all__ = [
     "RecurrentEncoder",
     "Seq2Seq",
     "Seq2SeqConfig",
+    "SmallCNN",
     "SourceMemory",
     "StepThenLookDecoder",
     "Transformer",
@@ -46,5 +54,11 @@ __all__ = [
     "TransformerStack",
     "TransformerState",
     "Translator",
+    "VisionTransformer",
+    "VisionTransformerConfig",
     "create_positions",
+    "from_patches",
+    "grid_sinusoids",
+    "patches",
+    "visible_tokens",
 ]
