@@ -1,6 +1,12 @@
 """Attention mechanisms, one module for each idea."""
 
 from attention_book.attention.alibi import AlibiPositions, alibi_slopes
+from attention_book.attention.block_sparse import (
+    BlockPlan,
+    BlockRows,
+    block_sparse_attention,
+    plan_blocks,
+)
 from attention_book.attention.buckets import RelativeBuckets, relative_bucket
 from attention_book.attention.closeness import CosineScore, GaussianScore
 from attention_book.attention.conventions import (
@@ -39,6 +45,15 @@ from attention_book.attention.masks import (
     window_mask,
 )
 from attention_book.attention.multi_head import MultiHeadAttention
+from attention_book.attention.patterns import (
+    block_mask,
+    density,
+    dilated_mask,
+    global_mask,
+    random_mask,
+    reach,
+    strided_mask,
+)
 from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
 from attention_book.attention.relative import RelativePositions
@@ -68,6 +83,8 @@ __all__ = [
     "AlibiPositions",
     "Attention",
     "BilinearScore",
+    "BlockPlan",
+    "BlockRows",
     "ConcatLinearScore",
     "ConcatTanhSumScore",
     "CosineScore",
@@ -100,10 +117,15 @@ __all__ = [
     "additive_from_mask",
     "alibi_slopes",
     "average_pooling",
+    "block_mask",
+    "block_sparse_attention",
     "causal_mask",
     "check_mask",
+    "density",
+    "dilated_mask",
     "dot_product_attention",
     "dot_product_weights",
+    "global_mask",
     "ignore_from_mask",
     "kernel_weights",
     "leave_one_out_error",
@@ -116,9 +138,13 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "nadaraya_watson",
+    "plan_blocks",
+    "random_mask",
+    "reach",
     "reinforce_surrogate",
     "relative_bucket",
     "sinusoids",
     "split_heads",
+    "strided_mask",
     "window_mask",
 ]
