@@ -16,6 +16,7 @@ from attention_book.attention.conventions import (
     mask_from_ignore,
     mask_from_key_padding,
 )
+from attention_book.attention.grouped_query import GroupedQueryAttention
 from attention_book.attention.hard import (
     HardAttention,
     RunningMean,
@@ -34,6 +35,12 @@ from attention_book.attention.kernels import (
 )
 from attention_book.attention.keys_values import KeysValues
 from attention_book.attention.learned import LearnedPositions
+from attention_book.attention.linear_attention import (
+    LinearState,
+    elu_features,
+    linear_attention,
+    linear_attention_weights,
+)
 from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
 from attention_book.attention.location import LocationAttention
 from attention_book.attention.masks import (
@@ -45,6 +52,7 @@ from attention_book.attention.masks import (
     window_mask,
 )
 from attention_book.attention.multi_head import MultiHeadAttention
+from attention_book.attention.online_softmax import PartialAttention
 from attention_book.attention.patterns import (
     block_mask,
     density,
@@ -54,6 +62,7 @@ from attention_book.attention.patterns import (
     reach,
     strided_mask,
 )
+from attention_book.attention.pooled_heads import pooled_heads
 from attention_book.attention.positions import NoPositions, Positions
 from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
 from attention_book.attention.relative import RelativePositions
@@ -76,6 +85,7 @@ from attention_book.attention.soft import (
     dot_product_weights,
 )
 from attention_book.attention.softmax import masked_softmax
+from attention_book.attention.tiled import tiled_attention
 
 __all__ = [
     "KERNELS",
@@ -91,6 +101,7 @@ __all__ = [
     "DotProductAttention",
     "DotScore",
     "GaussianScore",
+    "GroupedQueryAttention",
     "HardAttention",
     "Kernel",
     "KernelRegression",
@@ -98,11 +109,13 @@ __all__ = [
     "KeysValues",
     "LearnableKernelRegression",
     "LearnedPositions",
+    "LinearState",
     "LocalAttention",
     "LocationAttention",
     "MultiHeadAttention",
     "NoPositions",
     "OverProjectedKeys",
+    "PartialAttention",
     "Positions",
     "PredictiveLocalAttention",
     "RelativeBuckets",
@@ -125,11 +138,14 @@ __all__ = [
     "dilated_mask",
     "dot_product_attention",
     "dot_product_weights",
+    "elu_features",
     "global_mask",
     "ignore_from_mask",
     "kernel_weights",
     "leave_one_out_error",
     "leave_one_out_mask",
+    "linear_attention",
+    "linear_attention_weights",
     "mask_from_additive",
     "mask_from_ignore",
     "mask_from_key_padding",
@@ -139,6 +155,7 @@ __all__ = [
     "merge_heads",
     "nadaraya_watson",
     "plan_blocks",
+    "pooled_heads",
     "random_mask",
     "reach",
     "reinforce_surrogate",
@@ -146,5 +163,6 @@ __all__ = [
     "sinusoids",
     "split_heads",
     "strided_mask",
+    "tiled_attention",
     "window_mask",
 ]

@@ -37,6 +37,7 @@ from attention_book.inspection.interventions import (
 )
 from attention_book.inspection.labels import L, set_language
 from attention_book.inspection.laws import LAWS, check_up
+from attention_book.inspection.memory import peak_bytes
 from attention_book.inspection.teacher_forced import (
     gold_weights,
     target_log_probs,
@@ -69,6 +70,7 @@ __all__ = [
     "only_heaviest",
     "operations",
     "path_length",
+    "peak_bytes",
     "planted",
     "pruned",
     "rank_correlation",

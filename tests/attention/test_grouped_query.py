@@ -1,0 +1,292 @@
+"""Grouped-query attention: the papers' formulas are the oracle, head by head."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attention_book.attention import (
+    AlibiPositions,
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    NoPositions,
+    RelativeBuckets,
+    RelativePositions,
+    RotaryPositions,
+    causal_mask,
+)
+from attention_book.inspection import capture_attention
+
+BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 6
+D_K = 2
+D_MODEL = HEADS * D_K
+EXACT = {"rtol": 0, "atol": 1e-12}
+GROUPS = (1, 2, 3, 6)
+POSITIONS = {
+    "none": NoPositions,
+    "relative": lambda: RelativePositions(d_k=D_K, max_distance=2),
+    "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=2, values=False),
+    "buckets": lambda: RelativeBuckets(num_heads=HEADS, bidirectional=True, max_distance=9),
+    "rotary": lambda: RotaryPositions(d_k=D_K),
+    "alibi": lambda: AlibiPositions(num_heads=HEADS),
+}
+
+
+def make(key_value_heads=2, **settings):
+    sizes = {"d_model": D_MODEL, "num_heads": HEADS, "num_key_value_heads": key_value_heads}
+    return GroupedQueryAttention(**sizes | settings).double()
+
+
+def draw():
+    return tuple(
+        torch.randn(BATCH, length, D_MODEL, dtype=torch.float64) for length in (QUERIES, KEYS, KEYS)
+    )
+
+
+def some_mask(*batch):
+    mask = torch.rand(*batch, QUERIES, KEYS) < 0.5
+    mask[..., 0] = True
+    return mask
+
+
+def grouped_by_formula(attention, queries, keys, values, seen):
+    """Ainslie et al. (2023), section 2.2: each query head, and the keys of its group."""
+    per_group = HEADS // attention.num_key_value_heads
+    heads = []
+    for head in range(HEADS):
+        group = head // per_group
+        W_q = attention.W_q.weight[head * D_K : (head + 1) * D_K]
+        W_k = attention.W_k.weight[group * D_K : (group + 1) * D_K]
+        W_v = attention.W_v.weight[group * D_K : (group + 1) * D_K]
+        scores = torch.einsum(
+            "bqm,dm,de,bke->bqk", queries, W_q, torch.eye(D_K).double() @ W_k, keys
+        )
+        scores = scores / math.sqrt(D_K)
+        scores[~seen[:, head]] = -math.inf
+        heads.append(scores.softmax(-1) @ (values @ W_v.T))
+    return torch.cat(heads, dim=-1) @ attention.W_o.weight.T
+
+
+def multi_query_by_formula(attention, x, memory, seen):
+    """Shazeer (2019), section 3.1, MultiqueryAttentionBatched: K and V have no axis for heads."""
+    P_q = attention.W_q.weight.view(HEADS, D_K, D_MODEL).mT  # h d k
+    P_k, P_v = attention.W_k.weight.T, attention.W_v.weight.T  # d k, d v
+    P_o = attention.W_o.weight.T.view(HEADS, D_K, D_MODEL).mT  # h d v
+    Q = torch.einsum("bnd,hdk->bhnk", x, P_q)
+    K = torch.einsum("bmd,dk->bmk", memory, P_k)
+    V = torch.einsum("bmd,dv->bmv", memory, P_v)
+    logits = torch.einsum("bhnk,bmk->bhnm", Q, K) / math.sqrt(D_K)
+    weights = logits.masked_fill(~seen, -math.inf).softmax(-1)
+    found = torch.einsum("bhnm,bmv->bhnv", weights, V)
+    return torch.einsum("bhnv,hdv->bnd", found, P_o)
+
+
+@pytest.mark.parametrize("shape", ["none", "all", "batch", "keys", "heads"])
+@pytest.mark.parametrize("key_value_heads", GROUPS)
+def test_equal_to_the_formulas_of_the_papers(key_value_heads, shape):
+    mask = {
+        "none": lambda: None,
+        "all": some_mask,
+        "batch": lambda: some_mask(BATCH),
+        "keys": lambda: some_mask(BATCH)[:, :1],
+        "heads": lambda: some_mask(BATCH, HEADS),
+    }[shape]()
+    whole = torch.ones(1, 1, dtype=torch.bool) if mask is None else mask
+    whole = whole.unsqueeze(1) if whole.ndim == 3 else whole
+    seen = whole.expand(BATCH, HEADS, QUERIES, KEYS)
+    attention, (queries, keys, values) = make(key_value_heads), draw()
+    expected = grouped_by_formula(attention, queries, keys, values, seen)
+    torch.testing.assert_close(attention(queries, keys, values, mask), expected, **EXACT)
+    weights = attention.weights(queries, keys, mask)
+    assert weights.shape == (BATCH, HEADS, QUERIES, KEYS)
+    assert (weights[~seen] == 0).all()
+    torch.testing.assert_close(attention.combine(weights, values), expected, **EXACT)
+    if key_value_heads == 1:
+        expected = multi_query_by_formula(attention, queries, keys, seen)
+        torch.testing.assert_close(attention(queries, keys, mask=mask), expected, **EXACT)
+
+
+def test_equal_to_torch_with_grouped_heads():
+    attention, (queries, keys, _) = make(3), draw()
+    pairs = attention.project(keys)
+    asked = attention.W_q(queries).unflatten(-1, (HEADS, D_K)).transpose(1, 2)
+    heads = F.scaled_dot_product_attention(asked, pairs.keys, pairs.values, enable_gqa=True)
+    expected = attention.W_o(heads.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attention(queries, keys), expected, **EXACT)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_as_many_keys_as_heads_is_multi_head_attention(kind, bias):
+    whole = MultiHeadAttention(
+        d_model=D_MODEL, num_heads=HEADS, fused=False, bias=bias, positions=POSITIONS[kind]()
+    ).double()
+    attention = make(HEADS, bias=bias, positions=whole.positions)
+    attention.load_state_dict(whole.state_dict())
+    queries, keys, values = draw()
+    for mask in (None, some_mask(BATCH), some_mask(BATCH, HEADS)):
+        expected = whole(queries, keys, values, mask)
+        torch.testing.assert_close(attention(queries, keys, values, mask), expected, **EXACT)
+        weights = whole.weights(queries, keys, mask)
+        torch.testing.assert_close(attention.weights(queries, keys, mask), weights, **EXACT)
+
+
+@pytest.fixture(params=POSITIONS)
+def attention(request):
+    torch.manual_seed(1)
+    return make(bias=True, positions=POSITIONS[request.param]())
+
+
+def repeated(attention):
+    """Multi-head attention whose heads of one group have equal keys and values."""
+    whole = MultiHeadAttention(
+        d_model=D_MODEL, num_heads=HEADS, fused=False, bias=True, positions=attention.positions
+    ).double()
+    state = attention.state_dict()
+    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
+        by_head = state[name].unflatten(0, (attention.num_key_value_heads, D_K))
+        per_group = HEADS // attention.num_key_value_heads
+        state[name] = by_head.repeat_interleave(per_group, dim=0).flatten(0, 1)
+    whole.load_state_dict(state)
+    return whole
+
+
+def test_it_is_multi_head_attention_with_repeated_keys_and_values(attention):
+    whole, (queries, keys, values) = repeated(attention), draw()
+    for mask in (None, some_mask(), some_mask(BATCH), some_mask(BATCH, HEADS)):
+        expected = whole(queries, keys, values, mask)
+        torch.testing.assert_close(attention(queries, keys, values, mask), expected, **EXACT)
+        weights = attention.weights(queries, keys, mask)
+        torch.testing.assert_close(weights, whole.weights(queries, keys, mask), **EXACT)
+        torch.testing.assert_close(attention.combine(weights, values), expected, **EXACT)
+
+
+@pytest.mark.parametrize("pieces", [(1,) * 7, (3, 1, 2, 1), (5, 2)])
+def test_piece_by_piece_with_a_cache_is_all_at_once(attention, pieces):
+    x = draw()[0]
+    at_once = attention(x, x, x, causal_mask(QUERIES))
+    past, offset = None, 0
+    for piece in x.split(pieces, dim=1):
+        new = attention.project(piece, offset=offset)
+        past = new if past is None else past.append(new)
+        length = piece.shape[1]
+        mask = causal_mask(length, past.num_keys, offset=offset)
+        output = attention(piece, past, mask=mask, offset=offset)
+        torch.testing.assert_close(output, at_once[:, offset : offset + length])
+        weights = attention.weights(piece, past, mask, offset=offset)
+        torch.testing.assert_close(attention.combine(weights, past, offset=offset), output)
+        offset += length
+
+
+@pytest.mark.parametrize("key_value_heads", GROUPS)
+def test_the_cache_is_as_small_as_promised(key_value_heads):
+    for kind in (torch.float64, torch.float32, torch.bfloat16):
+        attention = make(key_value_heads).to(kind)
+        pairs = attention.project(draw()[1].to(kind))
+        assert pairs.num_heads == key_value_heads
+        size = pairs.keys.nbytes + pairs.values.nbytes
+        assert BATCH * attention.cache_bytes(num_tokens=KEYS) == size
+    assert (
+        make(key_value_heads).cache_bytes() * HEADS == make(HEADS).cache_bytes() * key_value_heads
+    )
+
+
+def test_groups_may_change_places():
+    attention, inputs = make(3), draw()
+    expected = attention(*inputs)
+    order = torch.tensor([2, 0, 1])
+    with torch.no_grad():
+        for name, dim, size in (("q", 0, 2 * D_K), ("k", 0, D_K), ("v", 0, D_K), ("o", 1, 2 * D_K)):
+            weight = getattr(attention, f"W_{name}").weight
+            parts = weight.unflatten(dim, (3, size))
+            weight.copy_(parts.index_select(dim, order).flatten(dim, dim + 1))
+    torch.testing.assert_close(attention(*inputs), expected)
+
+
+def test_heads_of_a_group_share_keys_and_no_more():
+    attention, (queries, keys, _) = make(2), draw()
+    before = attention.weights(queries, keys)
+    with torch.no_grad():
+        attention.W_k.weight[:D_K] += 1  # the keys of the first group
+    moved = (attention.weights(queries, keys) - before).abs().amax(dim=(0, 2, 3)) > 1e-3
+    assert moved.tolist() == [True] * 3 + [False] * 3
+
+
+def test_a_query_that_sees_nothing_gets_zero_and_finite_gradients(attention):
+    inputs = tuple(tensor.requires_grad_() for tensor in draw())
+    mask = some_mask(BATCH)
+    mask[:, 2] = False
+    output = attention(*inputs, mask)
+    torch.testing.assert_close(output[:, 2], attention.W_o.bias.expand(BATCH, -1))
+    output.sum().backward()
+    for tensor in (*inputs, *attention.parameters()):
+        assert tensor.grad.isfinite().all()
+
+
+def test_gradients_agree_with_finite_differences(attention):
+    inputs = tuple(tensor[:2].requires_grad_() for tensor in draw())
+    mask = some_mask(2)
+    assert torch.autograd.gradcheck(
+        lambda *qkv: attention(*qkv, mask), inputs, fast_mode=True, atol=1e-4
+    )
+
+
+def test_its_weights_can_be_captured():
+    attention, (queries, keys, values) = make(), draw()
+    with capture_attention(attention) as seen:
+        attention(queries, keys, values)
+        attention(queries, attention.project(keys, values))
+    expected = attention.weights(queries, keys)
+    for weights in seen["GroupedQueryAttention"]:
+        torch.testing.assert_close(weights, expected)
+
+
+def test_training_toggles_dropout_and_nothing_else(attention):
+    inputs = draw()
+    plain, weights = attention(*inputs), attention.weights(*inputs[:2])
+    attention.dropout = 0.5
+    assert not torch.allclose(attention(*inputs), plain)
+    torch.testing.assert_close(attention.weights(*inputs[:2]), weights)
+    torch.testing.assert_close(attention.eval()(*inputs), plain)
+
+
+def test_the_settings_show_where_the_module_is_printed():
+    shown = repr(make(dropout=0.25, scale=0.5))
+    assert "num_heads=6, num_key_value_heads=2, dropout=0.25, scale=0.5" in shown
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bad_input_gets_one_clear_error():
+    attention, (queries, keys, values) = make(), draw()
+    pairs, others = attention.project(keys), make(3).project(keys)
+    for arguments, error, message in [
+        ((queries[0], keys, values), ValueError, r"queries: expected the axes .* \(7, 12\)"),
+        ((queries, keys[..., :7], values), ValueError, "keys: .* with 12 features"),
+        ((queries, keys, values[..., :7]), ValueError, "values: .* with 12 features"),
+        ((queries, keys, values[:, :4]), ValueError, "keys and values: expected the axes"),
+        ((queries, pairs, values), ValueError, "values: expected None"),
+        ((queries, others), ValueError, r"same leading \(batch\) axes"),
+        ((queries, keys, values, torch.ones(7, 11)), TypeError, "mask: expected a boolean"),
+        ((queries, keys, values, torch.ones(3, 7, 11).bool()), ValueError, "mask: expected a sh"),
+        ((queries, keys, values, torch.ones(5, 2, 7, 11).bool()), ValueError, r"\(5, 6, 7, 11\)"),
+    ]:
+        with pytest.raises(error, match=message):
+            attention(*arguments)
+    for wrong in (torch.ones(5, 2, 7, 11), torch.ones(5, 6, 7, 4), torch.ones(6, 7, 11)):
+        with pytest.raises(ValueError, match=r"weights: .* \(5, 6, 'query', 11\)"):
+            attention.combine(wrong.double(), pairs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_heads": 5}, "num_heads: expected a divisor of d_model, got num_heads=5 "),
+        ({"num_key_value_heads": 4}, "got num_key_value_heads=4 for num_heads=6"),
+        ({"num_key_value_heads": 0}, "num_key_value_heads: expected a divisor of num_heads"),
+        ({"dropout": 1.5}, "dropout: expected a probability"),
+    ],
+)
+def test_bad_settings_get_one_clear_error(settings, message):
+    with pytest.raises(ValueError, match=message):
+        make(**settings)

@@ -1,0 +1,171 @@
+"""Linear attention: in parallel, causal and step by step it is one function."""
+
+import math
+
+import pytest
+import torch
+
+from attention_book.attention import (
+    LinearState,
+    causal_mask,
+    elu_features,
+    linear_attention,
+    linear_attention_weights,
+)
+
+BATCH, QUERIES, KEYS, D_K, D_V = 3, 7, 11, 5, 2
+EXACT = {"rtol": 0, "atol": 1e-12}
+
+
+def draw(queries=QUERIES):
+    return tuple(
+        torch.randn(BATCH, *size, dtype=torch.float64)
+        for size in ((queries, D_K), (KEYS, D_K), (KEYS, D_V))
+    )
+
+
+def formula(queries, keys, values, seen):
+    """Katharopoulos et al. (2020), equation 4, one query and one key at a time."""
+
+    def phi(x):
+        return [number + 1 if number > 0 else math.exp(number) for number in x.tolist()]
+
+    output = torch.zeros(len(queries), values.shape[-1], dtype=values.dtype)
+    for i, query in enumerate(queries):
+        similarity = [
+            sum(a * b for a, b in zip(phi(query), phi(key), strict=True)) * bool(seen[i, j])
+            for j, key in enumerate(keys)
+        ]
+        if any(similarity):
+            parts = (s * value for s, value in zip(similarity, values, strict=True))
+            output[i] = sum(parts) / sum(similarity)
+    return output
+
+
+def test_equal_to_the_formula():
+    inputs = draw()
+    mask = torch.rand(BATCH, 1, KEYS) < 0.5
+    everything = torch.ones(QUERIES, KEYS, dtype=torch.bool)
+    for example, rows in enumerate(mask):
+        one = tuple(tensor[example] for tensor in inputs)
+        expected = formula(*one, everything)
+        torch.testing.assert_close(linear_attention(*inputs)[example], expected, **EXACT)
+        hidden = formula(*one, rows.expand(QUERIES, -1))
+        torch.testing.assert_close(linear_attention(*inputs, mask)[example], hidden, **EXACT)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 4, KEYS, 64])
+def test_causal_in_chunks_equals_the_formula_and_the_recurrence(chunk):
+    inputs = draw(queries=KEYS)
+    mask = torch.rand(BATCH, 1, KEYS) < 0.7
+    mask[0, 0, :2] = False  # the first queries of the first example see nothing
+    output = linear_attention(*inputs, mask, is_causal=True, chunk=chunk)
+    for example in range(BATCH):
+        seen = mask[example] & causal_mask(KEYS)
+        expected = formula(*(tensor[example] for tensor in inputs), seen)
+        torch.testing.assert_close(output[example], expected, **EXACT)
+    assert (output[0, :2] == 0).all()
+    state = LinearState.empty(*inputs[1:])
+    for step, (query, key, value) in enumerate(
+        zip(*(x.split(1, dim=1) for x in inputs), strict=True)
+    ):
+        state = state.add(key, value, mask[:, :, step : step + 1])
+        torch.testing.assert_close(state.read(query)[:, 0], output[:, step], **EXACT)
+
+
+def test_all_keys_at_once_and_one_by_one_are_the_same_state():
+    queries, keys, values = draw()
+    at_once = LinearState.empty(keys, values).add(keys, values)
+    assert at_once.matrix.shape == (BATCH, D_K, D_V)
+    assert at_once.total.shape == (BATCH, D_K)
+    order = torch.randperm(KEYS)
+    state = LinearState.empty(keys, values)
+    for here in order.split(3):
+        state = state.add(keys[:, here], values[:, here])
+    torch.testing.assert_close(state.matrix, at_once.matrix, **EXACT)
+    torch.testing.assert_close(state.total, at_once.total, **EXACT)
+    torch.testing.assert_close(
+        state.read(queries), linear_attention(queries, keys, values), **EXACT
+    )
+
+
+def test_the_output_is_the_weighted_mean():
+    queries, keys, values = draw()
+    weights = linear_attention_weights(queries, keys)
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(BATCH, QUERIES).double())
+    torch.testing.assert_close(weights @ values, linear_attention(queries, keys, values))
+    queries, keys, values = draw(queries=KEYS)
+    causal = linear_attention_weights(queries, keys, causal_mask(KEYS))
+    assert (causal.triu(1) == 0).all()
+    torch.testing.assert_close(
+        causal @ values, linear_attention(queries, keys, values, is_causal=True)
+    )
+
+
+def test_the_rank_of_the_weights_is_that_of_the_features():
+    queries, keys = torch.randn(2, 40, 6, dtype=torch.float64)
+    weights = linear_attention_weights(20 * queries, 20 * keys)
+    assert torch.linalg.matrix_rank(weights) == 6
+
+
+def test_what_comes_later_and_what_is_hidden_moves_nothing():
+    queries, keys, values = draw(queries=KEYS)
+    output = linear_attention(queries, keys, values, is_causal=True, chunk=4)
+    later = torch.arange(KEYS)[:, None] >= 6
+    moved = linear_attention(
+        queries + 9 * later, keys + 9 * later, values - 9 * later, is_causal=True, chunk=4
+    )
+    torch.testing.assert_close(moved[:, :6], output[:, :6], **EXACT)
+    assert not torch.allclose(moved[:, 6:], output[:, 6:])
+    hidden = torch.arange(KEYS) % 2 == 0
+    poison = 1e3 * hidden[:, None]
+    torch.testing.assert_close(
+        linear_attention(queries, keys + poison, values - poison, ~hidden[None]),
+        linear_attention(queries, keys, values, ~hidden[None]),
+        **EXACT,
+    )
+
+
+def test_who_sees_nothing_gets_zero_and_finite_gradients():
+    inputs = [tensor.requires_grad_() for tensor in draw()]
+    mask = torch.ones(BATCH, 1, KEYS, dtype=torch.bool)
+    mask[1] = False
+    output = linear_attention(*inputs, mask)
+    assert (output[1] == 0).all()
+    assert (output[0] != 0).all()
+    assert (linear_attention_weights(*inputs[:2], mask)[1] == 0).all()
+    output.square().sum().backward()
+    for tensor in inputs:
+        assert tensor.grad.isfinite().all()
+        assert (tensor.grad[1] == 0).all()
+    assert (LinearState.empty(*inputs[1:]).read(inputs[0]) == 0).all()
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_gradients_agree_with_finite_differences(is_causal):
+    inputs = [tensor[:1].requires_grad_() for tensor in draw(queries=KEYS)]
+    assert torch.autograd.gradcheck(
+        lambda *qkv: linear_attention(*qkv, is_causal=is_causal, chunk=4), inputs
+    )
+
+
+def test_the_features_are_those_of_the_paper():
+    x = torch.linspace(-5, 5, 41, dtype=torch.float64)[:, None]
+    torch.testing.assert_close(elu_features(x), torch.where(x > 0, x + 1, x.exp()))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bad_input_gets_one_clear_error():
+    queries, keys, values = draw()
+    full = torch.ones(QUERIES, KEYS, dtype=torch.bool)
+    for arguments, settings, error, message in [
+        ((queries[..., :4], keys, values), {}, ValueError, "equal feature sizes"),
+        ((queries, keys, values[:, :4]), {}, ValueError, "values: expected one value"),
+        ((queries, keys, values, full), {}, ValueError, r"\(3, 1, 11\), got \(7, 11\)"),
+        ((queries, keys, values, full.float()), {}, TypeError, "mask: expected a boolean"),
+        ((queries, keys, values), {"is_causal": True}, ValueError, "got 11 keys and 7 queries"),
+        ((keys, keys, values), {"is_causal": True, "chunk": 0}, ValueError, "chunk: expected"),
+    ]:
+        with pytest.raises(error, match=message):
+            linear_attention(*arguments, **settings)

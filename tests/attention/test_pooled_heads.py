@@ -1,0 +1,63 @@
+"""Grouped-query attention made of multi-head attention: the mean of each group."""
+
+import pytest
+import torch
+
+from attention_book.attention import MultiHeadAttention, RotaryPositions, pooled_heads
+
+HEADS, D_K = 6, 2
+D_MODEL = HEADS * D_K
+
+
+def make(**settings):
+    return MultiHeadAttention(**{"d_model": D_MODEL, "num_heads": HEADS} | settings).double()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+def test_with_as_many_heads_nothing_changes(fused, bias):
+    attention = make(fused=fused, bias=bias, positions=RotaryPositions(d_k=D_K), scale=0.3)
+    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_keys_and_values_are_the_mean_of_their_group(fused):
+    attention = make(fused=fused, bias=True)
+    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
+    whole = attention.project(x)
+    for num_heads in (1, 2, 3):
+        pooled = pooled_heads(attention, num_heads).project(x)
+        for name in ("keys", "values"):
+            heads = getattr(whole, name)
+            expected = torch.stack([group.mean(1) for group in heads.chunk(num_heads, dim=1)], 1)
+            torch.testing.assert_close(getattr(pooled, name), expected)
+
+
+def test_heads_that_were_equal_lose_nothing():
+    attention = make(fused=False)
+    with torch.no_grad():
+        for linear in (attention.W_k, attention.W_v):
+            linear.weight.copy_(linear.weight[:D_K].repeat(HEADS, 1))
+    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(pooled_heads(attention, 1)(x, x), attention(x, x))
+
+
+def test_the_trained_module_is_left_alone():
+    attention = make(dropout=0.5)
+    kept = {name: each.clone() for name, each in attention.state_dict().items()}
+    pooled = pooled_heads(attention, 2)
+    assert pooled.dropout == 0.5
+    assert pooled.W_k.weight.dtype == torch.float64
+    with torch.no_grad():
+        for parameter in pooled.parameters():
+            parameter.zero_()
+    for name, each in attention.state_dict().items():
+        assert torch.equal(each, kept[name])
+
+
+def test_bad_input_gets_one_clear_error():
+    with pytest.raises(ValueError, match="num_key_value_heads: expected a divisor"):
+        pooled_heads(make(), 4)
+    with pytest.raises(ValueError, match=r"attention: .* d_model=12, got 5 and 12"):
+        pooled_heads(make(d_key=5), 2)
