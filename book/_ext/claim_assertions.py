@@ -1,7 +1,7 @@
 """Find the assertions that carry claims: ``assert loss < 0.1  # claim: training-converges``.
 
-The comment stands on the assertion's own lines, or alone on the line before it where the line
-would get too long. ``torch.testing.assert_close(…)`` and its like are assertions, too.
+The comment stands on the assertion's own lines, after any other, or alone on the line before
+it where the line would get too long. ``torch.testing.assert_close(…)`` and its like are assertions, too.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
     statements = [node for node in ast.walk(ast.parse(code)) if is_assertion(node)]
     lines = code.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
-        comment = token.type == tokenize.COMMENT and COMMENT.match(token.string)
+        comment = token.type == tokenize.COMMENT and COMMENT.search(token.string)
         if comment:
             line = token.start[0]
             alone = not lines[line - 1][: token.start[1]].strip()

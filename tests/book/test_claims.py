@@ -215,7 +215,7 @@ def test_where_an_assertion_may_carry_its_claim():
     code = (
         "if True:\n    assert (\n        1 < 2\n    )  # claim: long\n"
         "# claim: above\nassert 'a'\n"
-        "torch.testing.assert_close(a, b)  # claim: close\n"
+        "torch.testing.assert_close(a, b)  # nearly  # claim: close\n"
         "text = '# claim: no comment'\n"
     )
     found, problems = assertions("# T\n\n" + cell(code, tags="[hide-input]"))
@@ -223,7 +223,7 @@ def test_where_an_assertion_may_carry_its_claim():
     assert {slug: (a.line, a.code) for slug, a in found.items()} == {
         "long": (8, "assert (\n    1 < 2\n)"),
         "above": (9, "assert 'a'"),
-        "close": (11, "torch.testing.assert_close(a, b)"),
+        "close": (11, "torch.testing.assert_close(a, b)  # nearly"),
     }
 
 
