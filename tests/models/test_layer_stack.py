@@ -37,3 +37,17 @@ def test_with_a_causal_mask_a_later_vector_moves_nothing_before_it(positions):
 def test_all_layers_share_the_positions():
     stack = make(positions="relative")
     assert all(layer.self_attention.positions is stack.positions for layer in stack.layers)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", POSITION_KINDS)
+def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions, norm):
+    stack, x = make(positions=positions, norm=norm), torch.randn(2, 7, 20)
+    past, rows = (), []
+    for place in range(7):
+        before = past
+        row, past = stack.step(x[:, place : place + 1], before)
+        assert torch.equal(stack.step(x[:, place : place + 1], before)[0], row)
+        rows.append(row)
+        assert [layer.num_keys for layer in past] == [place + 1] * 3
+    torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, causal_mask(7)))

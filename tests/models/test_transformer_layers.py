@@ -162,6 +162,17 @@ def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
     torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
 
 
+def test_a_step_of_the_encoder_layer_too(config: TransformerConfig) -> None:
+    layer = scattered(EncoderLayer(config, NoPositions()))
+    x = torch.randn(BATCH, TARGET, config.d_model).double()
+    whole, past, rows = layer(x, causal_mask(TARGET)), None, []
+    for place in range(TARGET):
+        row, past = layer.step(x[:, place : place + 1], past=past)
+        rows.append(row)
+        assert past.num_keys == place + 1
+    torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
+
+
 def test_cross_weights_are_those_that_the_layer_uses(config: TransformerConfig) -> None:
     layer = scattered(DecoderLayer(config, NoPositions()))
     x = torch.randn(BATCH, TARGET, config.d_model).double()

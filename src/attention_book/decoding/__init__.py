@@ -3,6 +3,13 @@
 from attention_book.decoding.beam import BeamStep, beam_search, beam_trace
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis, length_factor
+from attention_book.decoding.sampling import (
+    keep_top_k,
+    keep_top_p,
+    next_distribution,
+    sample,
+    with_temperature,
+)
 from attention_book.decoding.translate import Translation, attention_of, translate
 
 __all__ = [
@@ -13,6 +20,11 @@ __all__ = [
     "beam_search",
     "beam_trace",
     "greedy_search",
+    "keep_top_k",
+    "keep_top_p",
     "length_factor",
+    "next_distribution",
+    "sample",
     "translate",
+    "with_temperature",
 ]

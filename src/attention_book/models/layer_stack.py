@@ -1,10 +1,11 @@
 """A stack of layers: what all models of this kind have in common."""
 
 from collections.abc import Callable
+from typing import cast
 
 from torch import nn
 
-from attention_book.attention import Positions
+from attention_book.attention import KeysValues, Positions
 from attention_book.models.layer_config import LayerConfig
 from attention_book.models.layer_positions import create_positions
 from attention_book.models.transformer_layers import EncoderLayer
@@ -51,6 +52,24 @@ class LayerStack(nn.Module):
             x = layer(x, mask)
         features: Features = self.norm(x)
         return features
+
+    def step(
+        self, vectors: Features, past: tuple[KeysValues, ...] = ()
+    ) -> tuple[Features, tuple[KeysValues, ...]]:
+        """Go on by one position that sees those before it, and return the past grown by it.
+
+        The law: the rows of a call with the causal mask, one at a time.
+
+        Args:
+            vectors: One for each example, (batch, 1, d_model).
+            past: Each layer's keys and values so far, left as they were; none at the start.
+        """
+        x, grown = self.place(vectors, offset=past[0].num_keys if past else 0), []
+        for index, layer in enumerate(cast("list[EncoderLayer]", list(self.layers))):
+            x, seen = layer.step(x, past=past[index] if past else None)
+            grown.append(seen)
+        features: Features = self.norm(x)
+        return features, tuple(grown)
 
     def forward(self, vectors: Features, mask: Mask | None = None) -> Features:
         """Return one new vector for each; True in ``mask`` means: may be seen."""

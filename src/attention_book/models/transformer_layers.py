@@ -44,6 +44,15 @@ class EncoderLayer(nn.Module):
         x = self.feed_forward_norm(x, self.feed_forward)
         return x
 
+    def step(self, x: Features, *, past: KeysValues | None) -> tuple[Features, KeysValues]:
+        """Go on by one token that sees only those before it; ``past`` is left as it was.
+
+        The rows of a call with the causal mask, one at a time.
+        """
+        x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
+        x = self.feed_forward_norm(x, self.feed_forward)
+        return x, grown
+
 
 class DecoderLayer(nn.Module):
     """Every target token looks at those before it, then at the source, then thinks for itself.
@@ -102,17 +111,8 @@ class DecoderLayer(nn.Module):
         past: KeysValues | None,
     ) -> tuple[Features, KeysValues]:
         """Go on by one token, and return the past grown by it; ``past`` is left as it was."""
-        offset = 0 if past is None else past.num_keys
-        grown: list[KeysValues] = []
-
-        def look_back(x: Features) -> Features:
-            new = self.self_attention.project(x, x, offset=offset)
-            grown.append(new if past is None else past.append(new))
-            looked: Features = self.self_attention(x, grown[0], offset=offset)
-            return looked
-
-        x = self.self_attention_norm(x, look_back)
-        return self._look_and_think(x, source, source_mask), grown[0]
+        x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
+        return self._look_and_think(x, source, source_mask), grown
 
     def cross_weights(
         self,
@@ -141,6 +141,30 @@ class DecoderLayer(nn.Module):
         )
         x = self.feed_forward_norm(x, self.feed_forward)
         return x
+
+
+def look_back(
+    attention: MultiHeadAttention, add_norm: AddNorm, x: Features, past: KeysValues | None
+) -> tuple[Features, KeysValues]:
+    """Let one new token look at itself and all before it; return the past grown by it.
+
+    >>> import torch
+    >>> attention, add_norm = MultiHeadAttention(d_model=8, num_heads=2), AddNorm(d_model=8)
+    >>> x, past = look_back(attention, add_norm, torch.rand(1, 1, 8), None)
+    >>> look_back(attention, add_norm, x, past)[1].num_keys
+    2
+    """
+    offset = 0 if past is None else past.num_keys
+    grown: list[KeysValues] = []
+
+    def look(x: Features) -> Features:
+        new = attention.project(x, x, offset=offset)
+        grown.append(new if past is None else past.append(new))
+        looked: Features = attention(x, grown[0], offset=offset)
+        return looked
+
+    x = add_norm(x, look)
+    return x, grown[0]
 
 
 def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAttention:

@@ -4,9 +4,11 @@ from attention_book.text.batches import Batch, ParallelData, encode_source
 from attention_book.text.bpe import SubwordTokenizer
 from attention_book.text.corpora import load_corpus
 from attention_book.text.grammar import generate
+from attention_book.text.grammar_check import is_grammatical
 from attention_book.text.grammar_corpus import GrammarCorpus, grammar_corpus
 from attention_book.text.grammar_telling import Sentence
 from attention_book.text.grammar_text import grammar_text, grammar_tokens
+from attention_book.text.masking import MASK, MaskedTokens, encode_text, mask_tokens
 from attention_book.text.pairs import (
     CorpusError,
     Problem,
@@ -22,12 +24,14 @@ from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabul
 __all__ = [
     "BOS",
     "EOS",
+    "MASK",
     "PAD",
     "SPECIALS",
     "UNK",
     "Batch",
     "CorpusError",
     "GrammarCorpus",
+    "MaskedTokens",
     "ParallelData",
     "Problem",
     "Reading",
@@ -37,12 +41,15 @@ __all__ = [
     "Vocabulary",
     "detokenize",
     "encode_source",
+    "encode_text",
     "generate",
     "grammar_corpus",
     "grammar_text",
     "grammar_tokens",
+    "is_grammatical",
     "leaks",
     "load_corpus",
+    "mask_tokens",
     "phrasebook",
     "read_pairs",
     "split_pairs",

@@ -9,7 +9,9 @@ from attention_book.training.checkpoint import (
 )
 from attention_book.training.descent import Report, descend
 from attention_book.training.evaluation import batch_loss, evaluate_loss
+from attention_book.training.forecasting import train_forecaster
 from attention_book.training.initialise import xavier_
+from attention_book.training.language import hidden_token_loss, next_token_loss, perplexity
 from attention_book.training.loss import loss_per_token, token_losses
 from attention_book.training.progress import progress
 from attention_book.training.reports import EpochReport
@@ -27,13 +29,17 @@ __all__ = [
     "descend",
     "evaluate_loss",
     "fit",
+    "hidden_token_loss",
     "inverse_square_root_schedule",
     "linear_schedule",
     "load_checkpoint",
     "loss_per_token",
+    "next_token_loss",
+    "perplexity",
     "progress",
     "read_checkpoint",
     "save_checkpoint",
     "token_losses",
+    "train_forecaster",
     "xavier_",
 ]

@@ -1,0 +1,197 @@
+"""Sampling: the next word is drawn, from the model's distribution or a changed one."""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from attention_book.attention.checks import check_positive, check_probability
+from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.decoding.prediction import next_log_probs
+from attention_book.models.evaluating import evaluating
+from attention_book.models.translator import State
+from attention_book.models.writer import Writer
+from attention_book.shapes import StepIds, StepLogits, TokenIds
+from attention_book.text import EOS
+
+
+def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
+    """Sharpen a distribution (temperature below 1) or flatten it (above 1).
+
+    .. math:: p_T(w) = \\operatorname{softmax}(z / T)_w \\propto p(w)^{1/T}
+
+    Towards 0 all probability goes to the most probable word; towards infinity every word
+    that was possible becomes equally likely.
+
+    Args:
+        logits: (batch, vocabulary).
+        temperature: Above 0.
+
+    Raises:
+        ValueError: if the temperature is not above 0.
+
+    >>> with_temperature(torch.tensor([[2.0, 0.0]]), 0.5)
+    tensor([[4., 0.]])
+    """
+    check_positive("temperature", temperature)
+    return logits / temperature
+
+
+def keep_top_k(logits: StepLogits, top_k: int) -> StepLogits:
+    """Keep the ``top_k`` most probable words; the others become impossible.
+
+    Of equally probable ones those with the lowest numbers are kept, so that there are
+    never more. Fan et al. (2018), section 5.
+
+    Args:
+        logits: (batch, vocabulary).
+        top_k: At least 1; more than there are words keeps all.
+
+    Raises:
+        ValueError: if ``top_k`` is below 1.
+
+    >>> keep_top_k(torch.tensor([[1.0, 3.0, 2.0]]), 2)
+    tensor([[-inf, 3., 2.]])
+    """
+    if top_k < 1:
+        raise ValueError(f"top_k: expected at least 1, got {top_k}")
+    _, order = _sorted(logits)
+    dropped = torch.arange(logits.shape[-1], device=logits.device) >= top_k
+    return _drop(logits, dropped.expand_as(order), order)
+
+
+def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
+    """Keep the fewest most probable words that reach the probability ``top_p`` together.
+
+    .. math:: \\text{the smallest } V \\text{ with } \\sum_{w \\in V} p(w) \\ge \\texttt{top_p}
+
+    The word that crosses the threshold is kept, hence always at least one. How many there
+    are differs from step to step: few where the model is sure. "Nucleus sampling",
+    Holtzman et al. (2020), section 3.1.
+
+    Args:
+        logits: (batch, vocabulary).
+        top_p: From 0, the most probable word alone, to 1, all words.
+
+    Raises:
+        ValueError: if ``top_p`` is no probability.
+
+    >>> keep_top_p(torch.tensor([[0.1, 0.6, 0.3]]).log(), 0.8).exp()
+    tensor([[0.0000, 0.6000, 0.3000]])
+    """
+    check_probability("top_p", top_p)
+    if top_p == 1:  # by rounding, the sum may reach 1 before the last word
+        return logits
+    values, order = _sorted(logits)
+    probabilities = values.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    dropped = before >= top_p
+    dropped[..., 0] = False
+    return _drop(logits, dropped, order)
+
+
+def next_distribution(
+    logits: StepLogits,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> StepLogits:
+    """Return the probabilities that the next word is drawn with.
+
+    First the temperature, then ``top_k``, then ``top_p``; what is kept is brought to the
+    sum 1 again.
+
+    Args:
+        logits: A model's guess, (batch, vocabulary).
+        temperature: See :func:`with_temperature`.
+        top_k: See :func:`keep_top_k`; None keeps all.
+        top_p: See :func:`keep_top_p`; None keeps all.
+
+    Raises:
+        ValueError: if a setting is out of range.
+
+    >>> next_distribution(torch.tensor([[0.1, 0.6, 0.3]]).log(), top_k=2)
+    tensor([[0.0000, 0.6667, 0.3333]])
+    """
+    logits = with_temperature(logits, temperature)
+    logits = logits if top_k is None else keep_top_k(logits, top_k)
+    logits = logits if top_p is None else keep_top_p(logits, top_p)
+    return logits.softmax(dim=-1)
+
+
+def sample(
+    model: Writer[State],
+    prompt: TokenIds,
+    *,
+    max_tokens: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    generator: torch.Generator | None = None,
+) -> list[Hypothesis]:
+    """Write on from each prompt, drawing one word after the other, until ``<eos>``.
+
+    .. math:: y_t \\sim p_T(\\,\\cdot \\mid y_{<t})
+
+    ``<pad>`` and ``<bos>`` are never written. The model is in evaluation mode meanwhile and
+    without gradients, and as before afterwards.
+
+    Args:
+        model: A causal language model, or counted n-grams.
+        prompt: What is given, (batch, token): ``<bos>``, and perhaps more.
+        max_tokens: The most tokens that are added, ``<eos>`` included.
+        temperature: See :func:`with_temperature`.
+        top_k: See :func:`keep_top_k`; None keeps all.
+        top_p: See :func:`keep_top_p`; None keeps all.
+        generator: Of the drawing; it lies where the prompt does.
+
+    Returns:
+        What was added to each prompt. ``log_prob`` is the model's own, before temperature
+        and truncation.
+
+    Raises:
+        ValueError: if a prompt is empty, or a setting is out of range.
+
+    >>> from attention_book.models import NgramModel
+    >>> model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
+    >>> sample(model, torch.tensor([[2, 4]]), max_tokens=5, top_k=1)[0].ids
+    (5, 6)
+    """
+    if prompt.shape[1] == 0 or max_tokens < 1:
+        raise ValueError(
+            "prompt and max_tokens: expected at least one token each, "
+            f"got {prompt.shape[1]} and {max_tokens}"
+        )
+    distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
+    written: list[Tensor] = []
+    with evaluating(model):
+        state = model.start(len(prompt))
+        for token in prompt.T:
+            logits, state = model.step(token, state)
+        ended, total = torch.zeros_like(token, dtype=torch.bool), torch.zeros(len(prompt))
+        while True:
+            own = next_log_probs(logits)
+            token = _draw(distribution(own), generator)
+            written.append(token)
+            total += own.gather(1, token[:, None])[:, 0].masked_fill(ended, 0.0)
+            ended |= token == EOS
+            if len(written) == max_tokens or ended.all():
+                break
+            logits, state = model.step(token, state)
+    texts = torch.stack(written, dim=1).tolist()
+    return [Hypothesis.from_predictions(*each) for each in zip(texts, total.tolist(), strict=True)]
+
+
+def _draw(probabilities: StepLogits, generator: torch.Generator | None) -> StepIds:
+    return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
+
+
+def _sorted(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Sort from the most probable word down; the order of equal ones is kept."""
+    return torch.sort(logits, dim=-1, descending=True, stable=True)
+
+
+def _drop(logits: Tensor, dropped: Tensor, order: Tensor) -> Tensor:
+    """Make words impossible, given by their places in the sorted order."""
+    return logits.masked_fill(torch.zeros_like(dropped).scatter(-1, order, dropped), -torch.inf)

@@ -1,0 +1,201 @@
+"""Laws of sampling: what is kept, what it sums to, and that the dice are fair."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from torch import Tensor
+
+from attention_book.decoding import (
+    keep_top_k,
+    keep_top_p,
+    next_distribution,
+    sample,
+    with_temperature,
+)
+from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
+
+SIZE = 13
+seeds = st.integers(0, 10_000)
+shares = st.floats(0, 1)
+
+
+def logits_of(seed: int, *, ties: bool = False) -> Tensor:
+    """Five distributions over 13 words; with ties most words are equally probable."""
+    generator = torch.Generator().manual_seed(seed)
+    logits = 3 * torch.randn(5, SIZE, generator=generator, dtype=torch.float64)
+    return logits.round(decimals=-1) if ties else logits
+
+
+both = st.builds(lambda seed, ties: logits_of(seed, ties=ties), seeds, st.booleans())
+
+
+@given(both, st.floats(0.05, 20), st.integers(1, 20), shares)
+def test_probabilities_sum_to_one_whatever_the_settings(logits, temperature, k, p) -> None:
+    found = next_distribution(logits, temperature=temperature, top_k=k, top_p=p)
+    torch.testing.assert_close(found.sum(dim=-1), torch.ones(5, dtype=torch.float64))
+    kept = (found > 0).sum(dim=-1)
+    assert (kept >= 1).all()
+    assert (kept <= k).all()
+
+
+@given(both, st.integers(1, SIZE), shares)
+def test_what_is_kept_keeps_its_logit_and_its_proportions(logits, k, p) -> None:
+    for kept in (keep_top_k(logits, k), keep_top_p(logits, p)):
+        finite = kept.isfinite()
+        assert torch.equal(kept[finite], logits[finite])
+        plain = logits.softmax(dim=-1).masked_fill(~finite, 0.0)
+        expected = plain / plain.sum(dim=-1, keepdim=True)
+        torch.testing.assert_close(kept.softmax(dim=-1), expected)
+
+
+@given(both, st.integers(1, SIZE))
+def test_top_k_keeps_exactly_k_and_none_better_is_dropped(logits, k) -> None:
+    kept = keep_top_k(logits, k).isfinite()
+    assert (kept.sum(dim=-1) == k).all()
+    worst = logits.masked_fill(~kept, torch.inf).amin(dim=-1)
+    best = logits.masked_fill(kept, -torch.inf).amax(dim=-1)
+    assert (worst >= best).all()
+
+
+@given(both, shares)
+def test_top_p_keeps_the_fewest_that_reach_p(logits, p) -> None:
+    kept = keep_top_p(logits, p).isfinite()
+    probabilities = logits.softmax(dim=-1)
+    for row, chosen in zip(probabilities, kept, strict=True):
+        reached, needed = 0.0, 0
+        for value in sorted(row.tolist(), reverse=True):  # one by one, until it is enough
+            reached, needed = reached + value, needed + 1
+            if reached >= p:
+                break
+        assert abs(int(chosen.sum()) - needed) <= (abs(reached - p) < 1e-9)
+        assert row[chosen].min() >= row[~chosen].max() if (~chosen).any() else True
+
+
+@given(both)
+def test_settings_that_change_nothing(logits) -> None:
+    for same in (
+        with_temperature(logits, 1.0),
+        keep_top_k(logits, SIZE),
+        keep_top_k(logits, SIZE + 7),
+        keep_top_p(logits, 1.0),
+    ):
+        assert torch.equal(same, logits)
+
+
+def test_top_p_one_keeps_even_what_rounding_would_lose() -> None:
+    logits = torch.tensor([[50.0, 0.0, -50.0]])
+    assert torch.equal(keep_top_p(logits, 1.0), logits)
+
+
+@given(both)
+def test_three_ways_to_be_greedy(logits) -> None:
+    best = torch.nn.functional.one_hot(logits.argmax(dim=-1), SIZE).double()
+    assert torch.equal(next_distribution(logits, top_k=1), best)
+    assert torch.equal(next_distribution(logits, top_p=0.0), best)
+    distinct = logits + torch.arange(SIZE) * 1e-2  # a tie stays a tie at any temperature
+    best = torch.nn.functional.one_hot(distinct.argmax(dim=-1), SIZE).double()
+    cold = next_distribution(distinct, temperature=1e-5)
+    torch.testing.assert_close(cold, best, rtol=0, atol=1e-12)
+
+
+def test_ties_keep_the_lowest_numbers() -> None:
+    tied = torch.zeros(1, 5)
+    assert keep_top_k(tied, 2).isfinite().tolist() == [[True, True, False, False, False]]
+    assert keep_top_p(tied, 0.5).isfinite().tolist() == [[True, True, True, False, False]]
+
+
+@given(seeds, st.floats(0.1, 5), st.floats(1.01, 3))
+def test_hotter_is_flatter(seed, temperature, factor) -> None:
+    logits = logits_of(seed)
+    cool, hot = (
+        torch.distributions.Categorical(logits=with_temperature(logits, t)).entropy()
+        for t in (temperature, temperature * factor)
+    )
+    assert (hot > cool).all()
+    even = next_distribution(logits, temperature=1e9)
+    torch.testing.assert_close(even, torch.full_like(even, 1 / SIZE), rtol=1e-6, atol=0)
+
+
+def test_the_word_that_crosses_the_threshold_is_kept() -> None:
+    logits = torch.tensor([[0.5, 0.3, 0.2]]).log()
+    assert keep_top_p(logits, 0.6).isfinite().tolist() == [[True, True, False]]
+    assert keep_top_p(logits, 0.1).isfinite().tolist() == [[True, False, False]]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"temperature": 0.5}, {"temperature": 2.0}, {"top_k": 4}, {"top_p": 0.8},
+     {"temperature": 1.5, "top_k": 6, "top_p": 0.9}],
+    ids=str,
+)  # fmt: skip
+def test_words_come_as_often_as_their_probability_says(settings) -> None:
+    sentences = [[4], [4], [4], [4], [5], [5], [6], [7, 4], [8], [8]]
+    model = NgramModel.count(sentences, order=2, vocabulary=9)
+    drawn = sample(
+        model, torch.full((4000, 1), 2), max_tokens=1,
+        generator=torch.Generator().manual_seed(8), **settings,
+    )  # fmt: skip
+    # <pad> and <bos> are never written; <eos> at once leaves nothing.
+    own = model.probabilities((2,)).log()
+    own[[0, 2]] = -torch.inf
+    expected = next_distribution(own[None], **settings)[0].double() * len(drawn)
+    words = [hypothesis.ids[0] if hypothesis.ids else 3 for hypothesis in drawn]
+    counts = torch.tensor(words).bincount(minlength=9).double()
+    possible = expected > 0
+    assert counts[~possible].sum() == 0
+    if possible.sum() > 1:
+        scaled = expected[possible] * len(drawn) / expected[possible].sum()
+        assert chisquare(counts[possible].numpy(), scaled.numpy()).pvalue > 0.01
+
+
+@pytest.fixture
+def model() -> CausalLanguageModel:
+    torch.manual_seed(2)
+    return CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, d_model=12)).train()
+
+
+def test_top_k_one_follows_the_argmax(model: CausalLanguageModel) -> None:
+    prompt = torch.tensor([[2, 5], [2, 9]])
+    found = sample(model, prompt, max_tokens=6, top_k=1)
+    model.eval()
+    for row, hypothesis in zip(prompt, found, strict=True):
+        tokens, total = row[None], 0.0
+        for _ in range(6):
+            log_probs = model(tokens)[0, -1].log_softmax(dim=-1)
+            allowed = log_probs.clone()
+            allowed[[0, 2]] = -torch.inf
+            best = int(allowed.argmax())
+            total += float(log_probs[best])
+            if best == 3:
+                break
+            tokens = torch.cat((tokens, torch.tensor([[best]])), dim=1)
+        assert hypothesis.ids == tuple(tokens[0, 2:].tolist())
+        assert hypothesis.finished == (best == 3)
+        assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
+
+
+def test_a_seed_decides_and_the_model_is_left_as_it_was(model: CausalLanguageModel) -> None:
+    prompt, seeded = torch.full((7, 1), 2), torch.Generator().manual_seed
+    first, again = (sample(model, prompt, max_tokens=9, generator=seeded(4)) for _ in range(2))
+    assert first == again
+    assert first != sample(model, prompt, max_tokens=9, generator=seeded(5))
+    assert model.training
+    assert all(not {0, 2, 3} & set(hypothesis.ids) for hypothesis in first)
+    assert all(hypothesis.num_tokens <= 9 for hypothesis in first)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_wrong_settings_get_a_clear_error(model: CausalLanguageModel) -> None:
+    prompt = torch.tensor([[2]])
+    for settings, message in (
+        ({"temperature": 0.0}, "temperature: expected a positive number, got 0.0"),
+        ({"top_k": 0}, "top_k: expected at least 1, got 0"),
+        ({"top_p": 1.5}, "top_p: expected a probability between 0 and 1, got 1.5"),
+        ({"max_tokens": 0}, "expected at least one token each, got 1 and 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sample(model, prompt, **{"max_tokens": 3, **settings})
+    with pytest.raises(ValueError, match="expected at least one token each, got 0 and 3"):
+        sample(model, prompt[:, :0], max_tokens=3)
