@@ -11,7 +11,7 @@ from attention_book.exercises.registry import TOPICS
 
 ROOT = Path(__file__).parents[2]
 NO_TOPICS = {
-    *("__init__", "checking", "exercise", "outcome", "problems", "registry"),
+    *("__init__", "checking", "exercise", "named", "outcome", "problems", "registry"),
     *("verdict", "words"),
 }
 CHINESE = re.compile("[\u4e00-\u9fff]")

@@ -23,7 +23,8 @@ def _models() -> Iterator[Probe]:
 
     def attention(b_q: Tensor, b_k: Tensor) -> Tensor:
         scores = (words @ W_q + b_q) @ (words @ W_k + b_k).mT / 2
-        return scores.softmax(dim=-1) @ words
+        output: Tensor = scores.softmax(dim=-1) @ words
+        return output
 
     def line(slope: Tensor, height: Tensor) -> Tensor:
         return slope * x + height

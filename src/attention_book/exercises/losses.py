@@ -41,6 +41,12 @@ def _over_positions(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
     return -(chosen * mask).sum() / mask.sum()
 
 
+_DIVIDED_TWICE = Words(
+    "除了两次：求过平均的损失又除以词数，报出来的数就小得离谱。",
+    "Divided twice: a mean was divided by the number of tokens once more, and the"
+    " reported number is far too small.",
+)
+
 MASKED_LOSS = Exercise(
     name="masked-loss",
     task=Words(
@@ -73,11 +79,12 @@ MASKED_LOSS = Exercise(
         Mistake(
             "divided-twice",
             _of_losses(lambda losses, mask: losses.sum() / mask.sum() ** 2),
-            Words(
-                "除了两次：求过平均的损失又除以词数，报出来的数就小得离谱。",
-                "Divided twice: a mean was divided by the number of tokens once more, and the"
-                " reported number is far too small.",
-            ),
+            _DIVIDED_TWICE,
+        ),
+        Mistake(
+            "divided-twice",
+            _of_losses(lambda losses, mask: losses.mean(dim=1).sum() / mask.sum()),
+            _DIVIDED_TWICE,
         ),
         Mistake(
             "sum",

@@ -3,10 +3,60 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attention_book.exercises import causal, masks
+from attention_book.exercises import (
+    alibi,
+    alignment_errors,
+    annotations,
+    batches,
+    bugs,
+    causal,
+    choices,
+    dead_parameters,
+    detectors,
+    final_states,
+    head_maps,
+    heads,
+    judging,
+    learning,
+    leaving_out,
+    losses,
+    masks,
+    pooling,
+    positions,
+    rotary,
+    scoring,
+    softmax_gradient,
+    steps,
+    transformer,
+)
 from attention_book.exercises.exercise import Exercise
 
-TOPICS = (masks, causal)
+TOPICS = (
+    pooling,
+    leaving_out,
+    masks,
+    causal,
+    scoring,
+    choices,
+    softmax_gradient,
+    batches,
+    losses,
+    judging,
+    annotations,
+    alignment_errors,
+    heads,
+    positions,
+    rotary,
+    alibi,
+    transformer,
+    learning,
+    steps,
+    head_maps,
+    detectors,
+    final_states,
+    dead_parameters,
+    bugs,
+)
 
 #: Every exercise that `check` knows, by name.
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(
