@@ -69,7 +69,7 @@ def _transformer(
         target=target,
         model="transformer",
         config={**_TRANSFORMER_SIZES, **changes},
-        epochs=6,
+        epochs=4,
         batch_size=64,
         learning_rate=0.005,
         schedule="linear",
