@@ -204,6 +204,11 @@ BLEU = Exercise(
             ),
         ),
         Mistake(
+            "percent",
+            lambda prediction, reference: 100 * _bleu()(prediction, reference),
+            Words("这里要 0 到 1，不是 0 到 100。", "Here it runs from 0 to 1, not to 100."),
+        ),
+        Mistake(
             "product",
             _bleu(mean=lambda p1, p2: p1 * p2),
             Words("精确率相乘之后还要开方。", "The product of the precisions lacks its root."),

@@ -140,6 +140,6 @@ def _moved(before: Any, after: Any) -> bool:
     """Whether an argument was changed; what can't be compared was not."""
     if isinstance(before, nn.Module):
         return difference(before.state_dict(), after.state_dict()) is not None
-    if isinstance(before, Tensor | list | dict | tuple):
+    if isinstance(before, Tensor | list | dict | tuple | set):
         return difference(before, after) is not None
     return False
