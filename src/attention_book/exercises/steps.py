@@ -15,7 +15,7 @@ Step = tuple[Tensor, Tensor, Tensor]
 
 
 def _one_word_each() -> Iterator[Probe]:
-    yield Probe((*torch.randn(3, 1, 4), *torch.randn(3, 4, 4)))
+    yield Probe((*torch.randn(3, 1, 2), *torch.randn(3, 2, 2)))
     yield Probe((torch.randn(1, 4), *torch.randn(2, 3, 4), *torch.randn(3, 4, 4)))
     yield Probe(
         (torch.randn(1, 4), *torch.empty(2, 0, 4), *torch.randn(3, 4, 4)),
