@@ -44,6 +44,10 @@ Logits = Float[Tensor, "batch target vocabulary"]
 StepIds = Int[Tensor, " batch"]
 StepLogits = Float[Tensor, "batch vocabulary"]
 
+# A time series: what is known so far, and how it is expected to go on.
+History = Float[Tensor, " time"]
+Forecast = Float[Tensor, " horizon"]
+
 #: Between the Transformer's layers: one vector for each token.
 Features = Float[Tensor, "*batch position d_model"]
 #: The same vectors in parts, one for each head.
@@ -60,12 +64,14 @@ HeadsMask = Bool[Tensor, "*#batch_head #query #key"]
 __all__ = [
     "Bias",
     "Features",
+    "Forecast",
     "HeadBias",
     "HeadOutput",
     "HeadQueries",
     "HeadWeights",
     "Heads",
     "HeadsMask",
+    "History",
     "Keys",
     "Lengths",
     "Logits",

@@ -10,6 +10,7 @@ from attention_book.datasets.digits import (
 )
 from attention_book.datasets.look_back import LookBackBatch, look_back_task
 from attention_book.datasets.lookup import LookupBatch, lookup_map, lookup_task
+from attention_book.datasets.series import TimeSeries, load_series
 
 __all__ = [
     "DigitSplits",
@@ -17,8 +18,10 @@ __all__ = [
     "LookBackBatch",
     "LookupBatch",
     "RegressionData",
+    "TimeSeries",
     "digit_images",
     "evenly_mixed",
+    "load_series",
     "look_back_task",
     "lookup_map",
     "lookup_task",

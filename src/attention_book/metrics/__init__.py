@@ -12,6 +12,7 @@ from attention_book.metrics.alignment import (
     corpus_alignment_scores,
     diagonal_alignment,
 )
+from attention_book.metrics.backtests import Backtest, backtest, naive_error, rolling_origins
 from attention_book.metrics.bleu import (
     LengthBin,
     bleu_by_length,
@@ -31,9 +32,11 @@ from attention_book.metrics.ngrams import (
 
 __all__ = [
     "AlignmentScores",
+    "Backtest",
     "LengthBin",
     "NgramMatches",
     "alignment_scores",
+    "backtest",
     "bleu_by_length",
     "bleu_signature",
     "brevity_penalty",
@@ -44,8 +47,10 @@ __all__ = [
     "diagonal_alignment",
     "edit_distance",
     "hard_alignment",
+    "naive_error",
     "ngram_matches",
     "offsets",
+    "rolling_origins",
     "sentence_bleu",
     "textbook_bleu",
     "uniform_weights",

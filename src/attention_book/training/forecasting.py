@@ -1,0 +1,69 @@
+"""Training a forecaster on one series: every window of the past is an example."""
+
+from collections.abc import Iterator
+
+import torch
+from torch.nn import functional as F
+
+from attention_book.models import Forecaster
+from attention_book.shapes import History
+from attention_book.training.descent import Report, descend
+from attention_book.training.schedule import linear_schedule
+
+
+def train_forecaster(
+    model: Forecaster,
+    past: History,
+    *,
+    steps: int,
+    batch_size: int = 32,
+    learning_rate: float = 3e-3,
+) -> Iterator[Report]:
+    """Train on windows of the past, drawn anew for every step; at each value it learns the next.
+
+    .. math:: L = \\operatorname{mean}_{t} \\; \\Bigl(\\frac{\\hat y_{t+1} - y_{t+1}}{s}\\Bigr)^2
+
+    Adam, with a learning rate that rises for a tenth of the steps and then falls to 0. The
+    windows are drawn from torch's global random numbers.
+
+    Args:
+        model: Goes on from where it is: the second call on a longer past is a warm start.
+        past: All it may know. A window is ``context`` values long (or as long as the past
+            allows), and one more to forecast.
+        steps: How many.
+        batch_size: Windows in each step.
+        learning_rate: The highest.
+
+    Yields:
+        A :class:`~attention_book.training.Report` after every step; the loss is in units of
+        the model's ``scale``.
+
+    Raises:
+        ValueError: if the past has fewer than two values, or as :func:`descend` does.
+
+    >>> from attention_book import set_seed
+    >>> from attention_book.models import ForecasterConfig
+    >>> set_seed(1)
+    >>> wave = torch.arange(90.0).sin()
+    >>> model = Forecaster.scaled_to(wave, ForecasterConfig(context=9))
+    >>> reports = list(train_forecaster(model, wave, steps=50))
+    >>> reports[0].loss > 2 * reports[-1].loss
+    True
+    """
+    if len(past) < 2:
+        raise ValueError(f"past: expected two values or more, got {len(past)}")
+    windows = past.unfold(0, min(model.config.context + 1, len(past)), 1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
+    schedule = linear_schedule(num_steps=max(steps, 1), warmup=steps // 10)
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: schedule(min(done + 1, steps)))
+
+    def loss() -> torch.Tensor:
+        batch = windows[torch.randint(len(windows), (batch_size,))]
+        error = (model(batch[:, :-1]) - batch[:, 1:]) / model.scale
+        return F.mse_loss(error, torch.zeros_like(error))
+
+    model.train()
+    for report in descend(loss, optimizer, steps=steps):
+        yield report
+        rate.step()
+    model.eval()

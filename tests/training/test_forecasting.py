@@ -1,0 +1,68 @@
+"""Training a forecaster: on the past alone, every value of it, and it does learn."""
+
+import pytest
+import torch
+
+from attention_book import set_seed
+from attention_book.models import Forecaster, ForecasterConfig
+from attention_book.training import train_forecaster
+
+WAVE = torch.arange(60).double().mul(0.7).sin()
+
+
+def trained(past: torch.Tensor, *, steps: int = 30, **settings: object) -> Forecaster:
+    set_seed(3)
+    config = ForecasterConfig(**{"context": 11, "num_layers": 1, **settings})
+    model = Forecaster.scaled_to(past, config)
+    for _ in train_forecaster(model, past, steps=steps):
+        pass
+    return model
+
+
+def test_it_learns_a_wave() -> None:
+    model = trained(WAVE[:50], steps=300, dropout=0.0)
+    error = (model.forecast(WAVE[:50], 10) - WAVE[50:]).abs().mean()
+    assert error < 0.1 < (WAVE[49] - WAVE[50:]).abs().mean()
+
+
+def test_the_same_seed_trains_the_same_model() -> None:
+    assert torch.equal(trained(WAVE).forecast(WAVE, 5), trained(WAVE).forecast(WAVE, 5))
+
+
+@pytest.mark.parametrize("at", [0, 37, 59])
+def test_every_value_of_the_past_counts(at: int) -> None:
+    changed = WAVE.clone()
+    changed[at] += 1
+    before, after = (dict(trained(past, steps=20).named_parameters()) for past in (WAVE, changed))
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+
+
+def test_the_first_loss_is_that_of_persistence() -> None:
+    set_seed(3)
+    config = ForecasterConfig(context=59)  # one window: the whole past
+    model = Forecaster.scaled_to(WAVE, config)
+    report = next(train_forecaster(model, WAVE, steps=1))
+    expected = WAVE.diff().square().mean() / WAVE.var()
+    assert report.loss == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_past_shorter_than_the_context_is_one_window() -> None:
+    model = trained(WAVE[:7], steps=3)
+    assert model.forecast(WAVE[:7], 2).isfinite().all()
+
+
+def test_a_second_call_goes_on() -> None:
+    model = trained(WAVE, steps=100, dropout=0.0)
+    again = next(train_forecaster(model, WAVE, steps=1))
+    fresh = next(train_forecaster(Forecaster.scaled_to(WAVE, model.config), WAVE, steps=1))
+    assert again.loss < fresh.loss / 2
+
+
+def test_afterwards_dropout_is_off() -> None:
+    assert not trained(WAVE, steps=2).training
+
+
+def test_one_value_teaches_nothing() -> None:
+    model = Forecaster(ForecasterConfig(), mean=0.0, scale=1.0)
+    with pytest.raises(ValueError, match="past: expected two values or more, got 1"):
+        next(train_forecaster(model, WAVE[:1], steps=1))
