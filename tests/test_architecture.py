@@ -47,6 +47,8 @@ OUTSIDERS = {
     "safetensors": ("training.checkpoint",),
     "filelock": ("recipes.trained",),
     "sacrebleu": ("metrics.bleu",),
+    "statsmodels": ("datasets.series", "models.baselines"),
+    "sklearn": ("datasets.digits",),
 }
 
 SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}

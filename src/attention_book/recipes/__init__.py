@@ -1,7 +1,16 @@
 """Trained models by name of their recipe, trained once and then kept."""
 
+from attention_book.recipes.held_out import held_out_bleu, held_out_translations
 from attention_book.recipes.named import RECIPES
 from attention_book.recipes.recipe import Recipe
 from attention_book.recipes.trained import Trained, trained, trained_all
 
-__all__ = ["RECIPES", "Recipe", "Trained", "trained", "trained_all"]
+__all__ = [
+    "RECIPES",
+    "Recipe",
+    "Trained",
+    "held_out_bleu",
+    "held_out_translations",
+    "trained",
+    "trained_all",
+]

@@ -124,9 +124,14 @@ def trained_all(recipes: Sequence[Recipe | str]) -> tuple[Trained, ...]:
     return tuple(found[recipe.digest] for recipe in wanted)
 
 
+def model_file(folder: Path, recipe: Recipe) -> Path:
+    """Return where a folder keeps the model of a recipe."""
+    return folder / f"{recipe.name}-{recipe.digest}.safetensors"
+
+
 def _trained_in(folder: Path, recipe: Recipe, *, wait: bool) -> Trained:
     """Load the model or train it; ``wait``: even if another process holds the lock."""
-    path = folder / f"{recipe.name}-{recipe.digest}.safetensors"
+    path = model_file(folder, recipe)
     found = _load(path, recipe)
     if found is not None:
         return found
