@@ -1,7 +1,8 @@
 """Find the assertions that carry claims: ``assert loss < 0.1  # claim: training-converges``.
 
 The comment stands on the assertion's own lines, after any other, or alone on the line before
-it where the line would get too long. ``torch.testing.assert_close(…)`` and its like are assertions, too.
+it where the line would get too long. ``torch.testing.assert_close(…)`` and its like are
+assertions, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from typing import NamedTuple
 CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}.*\n(?P<body>(?s:.*?))^(?P=fence)`*[ \t]*$", re.M)
 OPTIONS = re.compile(r"\A(---\n(?s:.*?)^---\n|(:[\w-]+:.*\n)+)", re.M)
 COMMENT = re.compile(r"#\s*claim:\s*(\S.*?)\s*$")
+#: Blanks that line a cell's comments up; elsewhere there is nothing to line up with.
+GAP = re.compile(r"(?<=\S) {3,}#")
 #: Cells with these tags may fail, or never run.
 NO_PROOF = ("raises-exception", "skip-execution")
 
@@ -95,4 +98,5 @@ def is_assertion(node: ast.AST) -> bool:
 def shown(code: str, statement: ast.stmt) -> str:
     """Return an assertion's source without comments of claims and common indentation."""
     lines = code.split("\n")[statement.lineno - 1 : statement.end_lineno]
-    return textwrap.dedent("\n".join(COMMENT.sub("", line).rstrip() for line in lines))
+    lines = [GAP.sub("  #", COMMENT.sub("", line).rstrip()) for line in lines]
+    return textwrap.dedent("\n".join(lines))

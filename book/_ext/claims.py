@@ -46,6 +46,7 @@ class Claim:
         self.words = [detached(child) for child in block.children]
         self.section = [detached(child) for child in title_over(block)]
         self.assertion = assertion.code if assertion else ""
+        self.has_maths = any(any(word.findall(nodes.math)) for word in self.words)
 
     def __repr__(self) -> str:
         parts = "".join(node.pformat() for node in [*self.words, *self.section])
@@ -166,6 +167,8 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     pages = sorted(stored(env, "claims_pages"))
     for page in pages:
         outline(env, page)
+        if any(claim.has_maths for _, claims in claims_in_order(env) for claim in claims):
+            env.get_domain("math").data["has_equations"][page] = True  # for its stylesheet
     facts = [(page, number_of(env, page), claims) for page, claims in claims_in_order(env)]
     digest = hashlib.sha256(repr((pages, facts)).encode()).hexdigest()
     if digest == getattr(env, "claims_digest", None):
