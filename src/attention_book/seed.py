@@ -40,3 +40,6 @@ def own_random_numbers(seed: int = 0) -> Iterator[None]:
         finally:
             random.setstate(python)
             np.random.set_state(arrays)
+
+
+__all__ = ["set_seed"]  # random numbers of one's own are for the package itself
