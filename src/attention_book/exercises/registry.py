@@ -13,10 +13,12 @@ from attention_book.exercises import (
     choices,
     dead_parameters,
     detectors,
+    efficient,
     final_states,
     head_maps,
     heads,
     judging,
+    language,
     learning,
     leaving_out,
     losses,
@@ -55,7 +57,9 @@ TOPICS = (
     detectors,
     final_states,
     dead_parameters,
+    efficient,
     bugs,
+    language,
 )
 
 #: Every exercise that `check` knows, by name.
