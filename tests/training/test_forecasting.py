@@ -5,7 +5,7 @@ import torch
 
 from attention_book import set_seed
 from attention_book.models import Forecaster, ForecasterConfig
-from attention_book.training import train_forecaster
+from attention_book.training import WarmForecaster, train_forecaster
 
 WAVE = torch.arange(60).double().mul(0.7).sin()
 
@@ -66,3 +66,43 @@ def test_one_value_teaches_nothing() -> None:
     model = Forecaster(ForecasterConfig(), mean=0.0, scale=1.0)
     with pytest.raises(ValueError, match="past: expected two values or more, got 1"):
         next(train_forecaster(model, WAVE[:1], steps=1))
+
+
+def warm(**settings: int) -> WarmForecaster:
+    config = ForecasterConfig(context=11)
+    return WarmForecaster(config, **{"steps": 6, "more_steps": 3, "seed": 5, **settings})
+
+
+def test_a_warm_start_goes_on_and_leaves_the_first_model_alone() -> None:
+    method = warm(steps=200)
+    first = method(WAVE[:40])
+    model, before = method.model, first(WAVE, 4)
+    second = method(WAVE[:50])
+    assert torch.equal(first(WAVE, 4), before)
+    assert method.model is not model
+    assert (method.model.mean, method.model.scale) == (model.mean, model.scale)
+    untrained = WAVE[-1] - WAVE[:4]  # what persistence would miss by is far more
+    assert 0 < (second(WAVE, 4) - before).abs().max() < untrained.abs().max()
+
+
+def test_a_warm_start_repeats_itself_and_draws_nothing() -> None:
+    state, forecasts = torch.get_rng_state(), []
+    for _ in range(2):
+        method = warm()
+        method(WAVE[:40])
+        forecasts.append(method(WAVE[:50])(WAVE, 4))
+    assert torch.equal(*forecasts)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not torch.equal(warm(seed=6)(WAVE[:40])(WAVE, 4), warm()(WAVE[:40])(WAVE, 4))
+
+
+def test_a_warm_start_refuses_a_past_that_it_has_seen_the_end_of() -> None:
+    method = warm()
+    method(WAVE[:40])
+    with pytest.raises(ValueError, match="past: expected 40 values or more, as in the last call"):
+        method(WAVE[:39])
+
+
+def test_without_more_steps_a_warm_start_stays_as_it_is() -> None:
+    method = warm(more_steps=0)
+    assert torch.equal(method(WAVE[:40])(WAVE, 4), method(WAVE[:50])(WAVE, 4))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from attention_book.attention import causal_mask
 from attention_book.attention.checks import check_positive, check_sizes
+from attention_book.models.add_norm import NormOrder
 from attention_book.models.evaluating import evaluating
 from attention_book.models.layer_config import LayerConfig, PositionKind
 from attention_book.models.layer_stack import LayerStack
@@ -29,13 +30,16 @@ class ForecasterConfig(LayerConfig):
     Raises:
         ValueError: if ``context`` is below 1, or what a ``LayerConfig`` refuses.
 
-    >>> ForecasterConfig(context=36).num_layers
-    2
+    >>> config = ForecasterConfig(context=24)
+    >>> config.num_layers, config.positions
+    (1, 'rotary')
     """
 
     d_model: int = 16
     num_heads: int = 2
     d_ff: int = 32
+    num_layers: int = 1
+    norm: NormOrder = "pre"
     positions: PositionKind = "rotary"
     context: int = 36
 

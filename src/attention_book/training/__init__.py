@@ -9,7 +9,7 @@ from attention_book.training.checkpoint import (
 )
 from attention_book.training.descent import Report, descend
 from attention_book.training.evaluation import batch_loss, evaluate_loss
-from attention_book.training.forecasting import train_forecaster
+from attention_book.training.forecasting import WarmForecaster, train_forecaster
 from attention_book.training.initialise import xavier_
 from attention_book.training.language import hidden_token_loss, next_token_loss, perplexity
 from attention_book.training.loss import loss_per_token, token_losses
@@ -25,6 +25,7 @@ __all__ = [
     "EarlyStopping",
     "EpochReport",
     "Report",
+    "WarmForecaster",
     "batch_loss",
     "descend",
     "evaluate_loss",
