@@ -7,6 +7,7 @@ from attention_book.training.checkpoint import (
     read_checkpoint,
     save_checkpoint,
 )
+from attention_book.training.classifying import fit_classifier
 from attention_book.training.descent import Report, descend
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.forecasting import WarmForecaster, train_forecaster
@@ -30,6 +31,7 @@ __all__ = [
     "descend",
     "evaluate_loss",
     "fit",
+    "fit_classifier",
     "hidden_token_loss",
     "inverse_square_root_schedule",
     "linear_schedule",

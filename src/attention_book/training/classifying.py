@@ -1,0 +1,72 @@
+"""Training a model that gives one answer to one input: which digit is this?"""
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import LambdaLR
+
+from attention_book.training.descent import Report, descend
+from attention_book.training.schedule import linear_schedule
+
+
+def fit_classifier(
+    model: nn.Module,
+    inputs: Float[Tensor, "example ..."],
+    labels: Int[Tensor, " example"],
+    *,
+    steps: int,
+    batch_size: int = 32,
+    learning_rate: float = 4e-3,
+    weight_decay: float = 0.3,
+    label_smoothing: float = 0.1,
+    warmup: int = 30,
+) -> Iterator[Report]:
+    """Train a classifier on batches drawn at random, with a report after every step.
+
+    AdamW (Loshchilov and Hutter 2019), and a learning rate that rises and then falls to 0
+    in straight lines. A generator, as :func:`descend` is; the batches are drawn from
+    torch's global random numbers, with replacement.
+
+    Args:
+        model: Maps inputs to logits, one for each class. Put into training mode at the
+            start, and left in it.
+        inputs: One for each example.
+        labels: The right classes.
+        steps: How many steps at most.
+        batch_size: Examples in a batch.
+        learning_rate: The highest.
+        weight_decay: How fast AdamW shrinks the parameters.
+        label_smoothing: The share of the target that goes to all classes alike (Szegedy
+            et al. 2016).
+        warmup: Steps on the way up to the highest learning rate.
+
+    Raises:
+        ValueError: if there is not one label for each input.
+
+    >>> model = nn.Linear(2, 3)
+    >>> inputs, labels = torch.rand(5, 2), torch.tensor([0, 1, 2, 1, 0])
+    >>> [report.step for report in fit_classifier(model, inputs, labels, steps=2, warmup=1)]
+    [1, 2]
+    """
+    if len(inputs) != len(labels):
+        raise ValueError(
+            f"labels: expected one for each of {len(inputs)} inputs, got {len(labels)}"
+        )
+    model.train()
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True
+    )
+    # The optimizer's first rate is factor(1); the one after its last step is never used.
+    factor = linear_schedule(num_steps=steps + 1, warmup=min(warmup, steps))
+    rate = LambdaLR(optimizer, lambda step: factor(step + 1))
+
+    def loss() -> Float[Tensor, ""]:
+        rows = torch.randint(len(labels), (batch_size,))
+        return F.cross_entropy(model(inputs[rows]), labels[rows], label_smoothing=label_smoothing)
+
+    for report in descend(loss, optimizer, steps=steps):
+        rate.step()
+        yield report
