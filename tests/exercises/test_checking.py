@@ -146,7 +146,7 @@ def test_the_finding_shows_the_input_the_expected_and_what_came():
 def test_what_is_special_about_the_input_is_said():
     verdict = verdict_on(DOUBLE, lambda x: 2 * x if x.numel() > 1 else x)
     assert verdict.statement.en.endswith("Here a number is negative.")
-    assert verdict.statement.zh.endswith("此处有负数。")
+    assert verdict.statement.zh.endswith("在这个输入里，有负数。")
 
 
 def test_a_law_that_meets_an_error_or_nonsense_is_broken_not_raised():

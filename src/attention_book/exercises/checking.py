@@ -28,7 +28,7 @@ def check(name: str, answer: Any, *, language: Language | None = None) -> Verdic
             variable ``ATTENTION_BOOK_LANGUAGE``, or that of your computer.
 
     Returns:
-        The verdict: print it, or ask whether it is true.
+        The verdict, which prints, and is true if the answer passed.
 
     Raises:
         ValueError: if there is no such exercise or no such language.
@@ -40,7 +40,7 @@ def check(name: str, answer: Any, *, language: Language | None = None) -> Verdic
     >>> bool(verdict), verdict.mistake
     (False, 'minus-infinity')
     >>> print(verdict.statement.en)
-    The result is wrong. Here one query may see nothing.
+    The result differs from the expected one. Here one query may see nothing.
     """
     if language is not None:
         checked("language", language)

@@ -49,7 +49,7 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
             " the caller still needs that tensor.",
         ),
     ),
-    "value": (Words("结果不对。", "The result is wrong."), None),
+    "value": (Words("结果与应得的不一样。", "The result differs from the expected one."), None),
 }
 FORGOTTEN_RETURN = Words(
     "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
@@ -98,7 +98,9 @@ def problem_of(exercise: Exercise, tried: Tried) -> Problem:
     name = tried.problem or "value"
     statement, hint = GENERAL[name]
     if about := tried.probe.about:
-        statement = Words(f"{statement.zh}此处{about.zh}。", f"{statement.en} Here {about.en}.")
+        statement = Words(
+            f"{statement.zh}在这个输入里，{about.zh}。", f"{statement.en} Here {about.en}."
+        )
     if name == "type" and tried.answered.value is None:
         hint = FORGOTTEN_RETURN
     given = dict(zip(exercise.parameters, tried.probe.arguments, strict=False))

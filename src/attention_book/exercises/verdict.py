@@ -18,6 +18,12 @@ NOT_YET = Words("还不对", "not yet")
 TRIED = Words("通过了全部 {} 项检查。", "It passes all {} checks.")
 GIVEN, EXPECTED, GOT = Words("输入", "Given"), Words("应得", "Expected"), Words("得到", "Got")
 HINT = Words("提示", "Hint")
+#: The style stands in the markup: a notebook has no stylesheet of ours.
+LINE = '<p style="margin: 0.25rem 0">'
+BLOCK = (
+    '<pre style="margin: 0; padding: 0.1rem 0 0.3rem 1.2rem; border: 0; background: none;'
+    ' box-shadow: none; line-height: 1.35; overflow-x: auto">'
+)
 #: A tensor with more numbers is shown by its shape and its first numbers.
 SHOWN_NUMBERS = 64
 
@@ -118,20 +124,21 @@ class Verdict:
         def say(text: Mapping[Language, str]) -> str:
             return _in_languages({language: text[language] for language in languages})
 
-        outcome: dict[Language, str] = {x: self._outcome(x) for x in ("zh", "en")}
+        first: dict[Language, str] = {x: self._outcome(x) for x in ("zh", "en")}
+        outcome = {language: text[0].upper() + text[1:] for language, text in first.items()}
         mark, colour = (
             ("✓", "--book-tip, #2e8b57") if self.passed else ("✗", "--book-warning, #c46a1b")
         )
-        parts = [f"<p><strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
+        parts = [f"{LINE}<strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
         for title, value in self._values():
             name = say({"zh": f"{title.zh}：", "en": f"{title.en}:"})
             if isinstance(value, Words):
-                parts.append(f"<p>{name} {say({'zh': value.zh, 'en': value.en})}</p>")
+                parts.append(f"{LINE}{name} {say({'zh': value.zh, 'en': value.en})}</p>")
             else:
-                parts.append(f"<p>{name}</p><pre>{html.escape(shown(value, 'en'))}</pre>")
+                parts.append(f"{LINE}{name}</p>{BLOCK}{html.escape(shown(value, 'en'))}</pre>")
         if self.hint:
             hint = say({"zh": f"{HINT.zh}：{self.hint.zh}", "en": f"{HINT.en}: {self.hint.en}"})
-            parts.append(f"<p>{hint}</p>")
+            parts.append(f"{LINE}{hint}</p>")
         frame = f"border-left: 0.25rem solid var({colour}); padding-left: 0.9rem"
         return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
 
