@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
+# Tests run in two processes, each file in one.
+SIDE_BY_SIDE := -n 2 --dist loadfile
 
 .PHONY: help book test lint types unit site notebooks audit bench clean
 .DEFAULT_GOAL := help
@@ -41,11 +43,11 @@ types: $(INSTALLED)
 
 # The laws, the doctests of the package and of the chapters, the architecture, the extensions.
 unit: $(INSTALLED)
-	$(BIN)/pytest --ignore=tests/site
+	$(BIN)/pytest $(SIDE_BY_SIDE) --ignore=tests/site
 
 # What a reader gets: links, languages, search, accessibility, in a browser where there is one.
 site: book
-	$(BIN)/pytest tests/site
+	$(BIN)/pytest $(SIDE_BY_SIDE) tests/site
 
 test: lint types unit site
 
