@@ -10,6 +10,8 @@ INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
 # Tests run in two processes, each file in one.
 SIDE_BY_SIDE := -n 2 --dist loadfile
+# One thread for each: two on the same core only wait for each other.
+export OMP_NUM_THREADS := 1
 
 .PHONY: help book test lint types unit site notebooks audit bench clean
 .DEFAULT_GOAL := help
