@@ -99,8 +99,8 @@ def global_mask(
 ) -> Pattern:
     """Let a few positions see all and be seen by all; the others see them alone.
 
-    Beltagy et al. (2020), section 3.1. With a causal mask put the global positions first,
-    where all others can see them.
+    Beltagy et al. (2020), section 3.1. Under a causal mask a global position collects only
+    from those before it and hands on only to those after it.
 
     Args:
         num_positions: How many positions there are.
