@@ -15,12 +15,14 @@ from attention_book.exercises import (
     detectors,
     efficient,
     final_states,
+    forecasting,
     head_maps,
     heads,
+    images,
     judging,
     language,
-    learning,
     layers_needed,
+    learning,
     leaving_out,
     losses,
     masks,
@@ -64,6 +66,8 @@ TOPICS = (
     layers_needed,
     bugs,
     language,
+    forecasting,
+    images,
 )
 
 #: Every exercise that `check` knows, by name.

@@ -55,8 +55,9 @@ def train_forecaster(
         raise ValueError(f"past: expected two values or more, got {len(past)}")
     windows = past.unfold(0, min(model.config.context + 1, len(past)), 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
-    schedule = linear_schedule(num_steps=max(steps, 1), warmup=steps // 10)
-    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: schedule(min(done + 1, steps)))
+    last = max(steps, 1)
+    schedule = linear_schedule(num_steps=last, warmup=steps // 10)
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: schedule(min(done + 1, last)))
 
     def loss() -> torch.Tensor:
         batch = windows[torch.randint(len(windows), (batch_size,))]
