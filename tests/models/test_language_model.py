@@ -130,6 +130,11 @@ def test_the_two_differ_in_nothing_but_the_mask(
         torch.testing.assert_close(crossed, causal(tokens), **EXACT)
 
 
+def test_buckets_are_not_spent_on_a_future_that_nobody_sees(build: Build) -> None:
+    assert not build(CausalLanguageModel, positions="buckets").stack.positions.bidirectional
+    assert build(MaskedLanguageModel, positions="buckets").stack.positions.bidirectional
+
+
 def test_it_is_embedding_stack_and_readout(build: Build, tokens: Tensor) -> None:
     model = build(norm="pre")
     vectors = model.embedding.weight[tokens] * 30**0.5

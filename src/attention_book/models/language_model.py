@@ -136,7 +136,8 @@ class CausalLanguageModel(LanguageModel):
 
     def forward(self, tokens: TokenIds) -> Logits:
         """Return, at every place, a guess at the token that follows."""
-        return self.predict(tokens, causal_mask(tokens.shape[1], device=tokens.device))
+        mask = causal_mask(tokens.shape[1], device=tokens.device)
+        return self.predict(tokens, mask)
 
     def start(self, batch_size: int) -> LanguageState:
         """Return the state with nothing read.
