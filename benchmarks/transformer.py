@@ -31,7 +31,6 @@ import torch
 from paired import compare, table
 from theirs import D2LTransformer, TorchTransformer
 from torch import Tensor, nn
-from torch.profiler import ProfilerActivity, profile
 from translation import (
     DROPOUT,
     LAYERS,
@@ -45,6 +44,7 @@ from translation import (
 )
 
 from attention_book import set_seed
+from attention_book.inspection import peak_bytes
 from attention_book.models import Transformer, TransformerConfig
 from attention_book.text import BOS, ParallelData
 from attention_book.training import loss_per_token, xavier_
@@ -270,8 +270,8 @@ def memory() -> None:
     for size in (SMALL, MIDDLE, LARGE):
         batch = Batch(size)
         models = {"nn.Transformer": TorchTransformer(size.config())}
-        peaks = {n: peak_bytes(training_step(m, batch)) / 2**20 for n, m in models.items()}
-        peaks["ours"] = peak_bytes(training_step(Transformer(size.config()), batch)) / 2**20
+        peaks = {n: step_bytes(training_step(m, batch)) / 2**20 for n, m in models.items()}
+        peaks["ours"] = step_bytes(training_step(Transformer(size.config()), batch)) / 2**20
         ratio = peaks["ours"] / peaks["nn.Transformer"]
         print(f"  {size}\n    {peaks['nn.Transformer']:.2f} and {peaks['ours']:.2f}: {ratio:.3f}")
     print(f"Kept for each written token, bytes; {LARGE}")
@@ -285,17 +285,10 @@ def memory() -> None:
     print(f"  ours {ours:,} (keys and values), d2l {theirs:,} (inputs)")
 
 
-def peak_bytes(step: Callable[[], object]) -> int:
+def step_bytes(step: Callable[[], object]) -> int:
     """Return the most bytes that a step held at a time, beyond those held before."""
     step()  # the optimizer's state
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
-        step()
-    held = peak = 0
-    for event in seen.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            held += event.nbytes()
-            peak = max(peak, held)
-    return peak
+    return peak_bytes(step)
 
 
 def main() -> None:
