@@ -61,9 +61,9 @@ def keep_top_k(logits: StepLogits, top_k: int) -> StepLogits:
 
 
 def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
-    """Keep the fewest most probable words that reach the probability ``top_p`` together.
+    """Keep the fewest most probable words that reach the probability ``top_p``, or p, together.
 
-    .. math:: \\text{the smallest } V \\text{ with } \\sum_{w \\in V} p(w) \\ge \\texttt{top_p}
+    .. math:: \\text{the smallest } V \\text{ with } \\sum_{w \\in V} P(w) \\ge p
 
     The word that crosses the threshold is kept, hence always at least one. How many there
     are differs from step to step: few where the model is sure. "Nucleus sampling",
