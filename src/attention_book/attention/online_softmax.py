@@ -75,11 +75,9 @@ class PartialAttention:
         maximum = torch.maximum(self.maximum, other.maximum)
         mine = (self.maximum - _finite(maximum)).exp()
         others = (other.maximum - _finite(maximum)).exp()
-        return PartialAttention(
-            maximum,
-            mine * self.total + others * other.total,
-            mine.unsqueeze(-1) * self.weighted + others.unsqueeze(-1) * other.weighted,
-        )
+        total = mine * self.total + others * other.total
+        weighted = mine[..., None] * self.weighted + others[..., None] * other.weighted
+        return PartialAttention(maximum, total, weighted)
 
     @property
     def output(self) -> Output:

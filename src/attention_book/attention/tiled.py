@@ -125,8 +125,9 @@ class _TiledAttention(torch.autograd.Function):
                 part = PartialAttention.of(scores, values[..., columns, :])
                 seen = part if seen is None else seen.merge(part)
             assert seen is not None  # the first tile of keys is never skipped
-            output[..., rows, :], log_totals[..., rows] = seen.output, seen.log_total
-        reject_where(~(log_totals < math.inf), log_totals, "scores", "numbers below inf where seen")
+            output[..., rows, :] = seen.output
+            log_totals[..., rows] = seen.log_total
+        _check_totals(log_totals)
         ctx.tiling = tiling
         ctx.save_for_backward(queries, keys, values, output, log_totals)
         return output
@@ -152,6 +153,11 @@ class _TiledAttention(torch.autograd.Function):
                 to_queries[..., rows, :] += to_scores @ keys[..., columns, :]
                 to_keys[..., columns, :] += to_scores.mT @ queries[..., rows, :]
         return to_queries, to_keys, to_values, None
+
+
+def _check_totals(log_totals: Tensor) -> None:
+    bad = ~(log_totals < math.inf)  # the sum of a row with a NaN or inf
+    reject_where(bad, log_totals, "scores", "numbers below inf where seen")
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:
