@@ -104,6 +104,7 @@ def test_a_mistake_that_shows_rarely_does_not_hide_one_that_shows_always():
 
 def test_who_is_right_where_the_mistake_shows_does_not_make_it():
     assert verdict_on(DOUBLE, lambda x: x * x if x.ndim > 1 else 2 * x + 1).mistake is None
+    assert verdict_on(DOUBLE, lambda x: x * x if x.numel() > 1 else 2 * x).mistake is None
 
 
 @pytest.mark.parametrize(

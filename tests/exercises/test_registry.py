@@ -75,6 +75,10 @@ def test_a_name_is_short_and_an_address(exercise):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", exercise.name)
 
 
+def test_there_are_many():
+    assert len(EXERCISES) >= 30
+
+
 def test_no_name_is_given_twice():
     assert len(EXERCISES) == sum(len(topic.EXERCISES) for topic in TOPICS)
 
