@@ -68,6 +68,10 @@ def changed(x, place):
         (lambda f, x: not torch.equal(f(x), f(changed(x, len(x) - 1))), "own-place-counted"),
         (lambda f, x: not torch.equal(f(x)[1:], f(changed(x, 0))[1:]), "wrong-direction"),
         (lambda f, x: bool(f(x).isnan().any()), "always-no"),
+        (
+            lambda f, x: not torch.allclose(f(x)[:3], f(changed(x, 3))[:3], atol=1e-5),
+            "last-word-only",
+        ),
     ],
 )
 def test_causality(answer, mistake):

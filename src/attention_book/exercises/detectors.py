@@ -160,6 +160,9 @@ def _layers() -> Iterator[Probe]:
         "one-ahead": causal_mask(4, offset=1),
         "future-only": causal_mask(4).mT,
         "past-only": causal_mask(4, offset=-1),
+        "word-1-sees-word-2": causal_mask(4).index_put(
+            (torch.tensor(0), torch.tensor(1)), torch.tensor(True)
+        ),
     }
     for name, mask in masks.items():
         layer = Named(name, lambda x, mask=mask: dot_product_attention(x, x, x, mask))
@@ -210,6 +213,15 @@ LOOKS_AHEAD = Exercise(
             "always-no",
             lambda layer, x: False,
             Words("它从不报警。", "It never raises the alarm."),
+        ),
+        Mistake(
+            "last-word-only",
+            lambda layer, x: _moves(layer, x, -1, slice(None, -1)),
+            Words(
+                "只改了最后一个词：泄漏可能只在中间，每个词都要改一遍。",
+                "Only the last word was changed: a leak may be further to the front. Change every"
+                " word in turn.",
+            ),
         ),
     ),
 )
