@@ -167,7 +167,7 @@ def test_top_k_one_follows_the_argmax(model: CausalLanguageModel) -> None:
             allowed = log_probs.clone()
             allowed[[0, 2]] = -torch.inf
             best = int(allowed.argmax())
-            total += float(log_probs[best])
+            total += log_probs[best].item()
             if best == 3:
                 break
             tokens = torch.cat((tokens, torch.tensor([[best]])), dim=1)
