@@ -75,7 +75,7 @@ def test_sentences_stand_between_beginning_and_end() -> None:
 
 
 def test_wrong_inputs_get_a_clear_error() -> None:
-    with pytest.raises(ValueError, match="share: expected a probability between 0 and 1, got 15"):
+    with pytest.raises(ValueError, match=r"share: expected a probability between 0 and 1, got 15"):
         mask_tokens(TEXT, WORDS, share=15.0)
     with pytest.raises(ValueError, match=r"masked \+ random: expected .* got 1.2"):
         mask_tokens(TEXT, WORDS, masked=0.8, random=0.4)

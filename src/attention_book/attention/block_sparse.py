@@ -32,6 +32,13 @@ class BlockRows:
         rows: Which blocks of queries these are.
         columns: For each, the blocks of keys in which it sees anything.
         mask: What is visible inside those blocks, side by side.
+
+    >>> from attention_book.attention import causal_mask
+    >>> first, second = plan_blocks(causal_mask(4), block_size=2).groups
+    >>> second.rows.tolist(), second.columns.tolist()
+    ([1], [[0, 1]])
+    >>> second.mask.int().tolist()
+    [[[1, 1, 1, 0], [1, 1, 1, 1]]]
     """
 
     rows: Int[Tensor, " row"]

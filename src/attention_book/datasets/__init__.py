@@ -1,4 +1,4 @@
-"""Small data: made up with a known truth, or real."""
+"""Data of one kind or another: made up, or measured."""
 
 from attention_book.datasets.curve import RegressionData, sine_data
 from attention_book.datasets.digits import (

@@ -5,9 +5,11 @@ import json
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from attention_book.decoding import translate
 from attention_book.metrics import corpus_bleu
+from attention_book.models import Translator
 from attention_book.recipes.named import named
 from attention_book.recipes.recipe import Recipe
 from attention_book.recipes.trained import TRAINED_FOLDER, model_file, trained
@@ -59,8 +61,9 @@ def held_out_bleu(recipe: Recipe | str, split: str) -> float:
 def _in_memory(recipe: Recipe, split: str) -> Sentences:
     learned = trained(recipe)
     sources = [pair.source for pair in recipe.splits()[split]]
+    translator: Translator[Any, Any] = learned.model
     found = translate(
-        learned.model, sources, learned.source_vocabulary, learned.target_vocabulary, batch_size=500
+        translator, sources, learned.source_vocabulary, learned.target_vocabulary, batch_size=500
     )
     return tuple(each.tokens for each in found)
 
