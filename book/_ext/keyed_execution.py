@@ -82,9 +82,12 @@ def notebook_key(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:32]
 
 
-def trains(notebook: nbformat.NotebookNode) -> bool:
-    """Return whether a notebook asks for trained models."""
-    return any("attention_book.recipes" in cell.source for cell in notebook.cells)
+def requests_for_models(notebook: nbformat.NotebookNode) -> int:
+    """Return how often a notebook asks for trained models, about: the most will take longest."""
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    if not any("attention_book.recipes" in source for source in cells):
+        return 0
+    return sum(source.count("trained") + source.count("held_out") for source in cells)
 
 
 class Outputs:
@@ -166,7 +169,7 @@ class Executor:
         if not runs:
             return
         # Chapters that train models share the work with whoever runs beside them: not last, alone.
-        runs.sort(key=lambda run: not trains(run.notebook))
+        runs.sort(key=lambda run: -requests_for_models(run.notebook))
         jobs = min(int(os.environ.get("BOOK_JOBS") or min(os.cpu_count() or 1, 4)), len(runs))
         names = ", ".join(run.name for run in runs)
         logger.info("executing %d chapters, %d at a time: %s", len(runs), jobs, names)
