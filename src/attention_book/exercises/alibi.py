@@ -36,11 +36,11 @@ def _one_slope(num_heads: int, num_positions: int) -> Tensor:
 ALIBI_BIAS = Exercise(
     name="alibi-bias",
     task=Words(
-        "写 `alibi(num_heads, num_positions)`：加到评分上的偏置（头，查询，键），距离 |i − j| 乘以"
-        " −2 的 −8h/H 次方，h 从 1 到 H（H 是 2 的幂）。",
-        "Write `alibi(num_heads, num_positions)`: the bias of the scores (head, query, key), the"
-        " distance |i − j| times minus 2 to the power of −8h/H, with h from 1 to H (a power"
-        " of 2).",
+        "写 `alibi(num_heads, num_positions)`：加到评分上的偏置（头，查询，键），等于 −m·|i − j|，"
+        "斜率 m 是 2 的 −8h/H 次方，h 从 1 到 H（H 是 2 的幂）。",
+        "Write `alibi(num_heads, num_positions)`: the bias of the scores (head, query, key), which"
+        " is −m·|i − j| with the slope m equal to 2 to the power of −8h/H, for h from 1 to H (a"
+        " power of 2).",
     ),
     solution=_alibi,
     probes=lambda: [Probe((2, 3)), Probe((8, 3)), Probe((4, 5))],
@@ -73,7 +73,7 @@ ALIBI_BIAS = Exercise(
         Mistake(
             "one-slope",
             _one_slope,
-            Words("每个头有自己的斜率。", "Every head has a slope of its own."),
+            Words("每个头各有自己的斜率。", "Every head has a slope of its own."),
         ),
     ),
 )

@@ -50,9 +50,10 @@ LOOK = Exercise(
     task=Words(
         "写 `look(state, annotations, mask, W_s, W_h, v)`："
         "解码器的状态（批量，d_s）看一眼源句的注释"
-        "（批量，位置，d_h），返回上下文（批量，d_h）。",
+        "（批量，位置，d_h），返回上下文（批量，d_h）；mask（批量，位置）里 True 是真词。",
         "Write `look(state, annotations, mask, W_s, W_h, v)`: the decoder's state (batch, d_s)"
-        " looks at the annotations (batch, position, d_h) and returns a context (batch, d_h).",
+        " looks at the annotations (batch, position, d_h) and returns a context (batch, d_h);"
+        " True in mask (batch, position) marks a real word.",
     ),
     solution=_look(lambda scores, mask: masked_softmax(scores, mask)),
     probes=_states_and_annotations,
@@ -61,9 +62,9 @@ LOOK = Exercise(
             "padding-seen",
             _look(lambda scores, mask: scores.softmax(dim=-1)),
             Words(
-                "没有填充时对：填充也分到了权重。评分之后、softmax 之前要遮住它。",
-                "Right without padding: the padding gets weight as well. Hide it after scoring and"
-                " before the softmax.",
+                "没有填充时对，有填充就错：填充也分到了权重。评分之后、softmax 之前要遮住它。",
+                "Right without padding, wrong with it: the padding gets weight as well. Hide it"
+                " after scoring and before the softmax.",
             ),
         ),
         Mistake(
@@ -79,7 +80,7 @@ LOOK = Exercise(
             "over-the-batch",
             _look(_over_batch),
             Words(
-                "softmax 沿着批量的轴：句子之间在争。要沿源句的位置。",
+                "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
                 "The softmax runs over the batch: sentences compete with one another. It goes over"
                 " the positions of the source.",
             ),

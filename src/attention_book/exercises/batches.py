@@ -48,8 +48,8 @@ TEACHER_FORCING = Exercise(
             "no-eos",
             lambda tokens, bos, eos: ([bos, *tokens[:-1]], tokens),
             Words(
-                "输出里没有 `<eos>`：模型学不会停。",
-                "The output has no `<eos>`: the model never learns to stop.",
+                "输出里没有 `<eos>`：模型学不会停下来。",
+                "The output has no `<eos>`: the model can't learn to stop.",
             ),
         ),
         Mistake(
@@ -174,7 +174,7 @@ PAD_BATCH = Exercise(
             _shared_row,
             Words(
                 "`[row] * n` 是同一行的 n 个名字，改一行就改了所有行。",
-                "`[row] * n` is one row under n names: who changes one changes all.",
+                "`[row] * n` is one row under n names: change one and all of them change.",
             ),
         ),
         Mistake(

@@ -182,7 +182,7 @@ CONTENT_ATTENTION = Exercise(
             ),
             _order_is_free,
             Words(
-                "权重跟着位置走，没有跟着内容走：评分里要有每一个键。",
+                "权重跟着位置走，没有跟着内容走：每个键都要进入自己的评分。",
                 "The weights go by place and not by content: every key must enter its score.",
             ),
         ),

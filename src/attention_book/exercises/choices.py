@@ -71,7 +71,10 @@ LOCAL_GAUSSIAN = Exercise(
         Mistake(
             "sigma-not-squared",
             _local(lambda radius: radius / 2),
-            Words("分母里是方差：标准差要平方。", "The variance goes below: square the deviation."),
+            Words(
+                "分母里是方差：标准差要平方。",
+                "The denominator holds the variance: square the standard deviation.",
+            ),
         ),
         Mistake(
             "normalised-again",
@@ -111,7 +114,7 @@ def _losses_are_constants(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"log_probs": log_probs, "losses": losses, "baseline": 0.5},
-        Words("对损失没有梯度", "no gradient of the losses"),
+        Words("对损失没有梯度", "no gradient for the losses"),
         losses.grad,
     )
 
@@ -143,7 +146,7 @@ REINFORCE = Exercise(
             lambda log_probs, losses, baseline: ((losses - baseline) * log_probs.exp()).mean(),
             Words(
                 "用了概率而不是对数概率：抽样已经按概率加过权了，这样就加了两次。",
-                "Probabilities in the place of log-probabilities: drawing has weighted by"
+                "Probabilities in place of log-probabilities: drawing has weighted by"
                 " probability already, and this does so twice.",
             ),
         ),
@@ -151,7 +154,7 @@ REINFORCE = Exercise(
             "baseline-added",
             lambda log_probs, losses, baseline: ((losses + baseline) * log_probs).mean(),
             Words(
-                "基线是减去的：只有比平常好多少才要紧。",
+                "基线是减去的：要紧的是比平常好多少。",
                 "The baseline is subtracted: what counts is how much better than usual a draw is.",
             ),
         ),
@@ -176,7 +179,7 @@ REINFORCE = Exercise(
     laws=(
         Law(
             "losses-are-constants",
-            Words("损失当作常数，不传梯度。", "The losses count as constants."),
+            Words("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
             _losses_are_constants,
             Words("损失先 `detach`。", "Call `detach` on the losses first."),
         ),

@@ -49,7 +49,7 @@ def _implementations() -> Iterator[Probe]:
         (_inverted, Words("实现把掩码弄反了", "the implementation inverts the mask")),
         (_one_too_many, Words("实现多看了一个", "the implementation looks at one too many")),
         (_last_word_lost, Words("实现漏了最后一个真词", "the last real word is left out")),
-        (_first_length_for_all, Words("长度都取了第一句的", "all take the first one's length")),
+        (_first_length_for_all, Words("各句都用了第一句的长度", "one length is used for all")),
         (_healthy, Words("实现是对的", "the implementation is right")),
     ):
         yield Probe((Named(function.__name__[1:].replace("_", "-"), function),), about)
@@ -139,7 +139,7 @@ MASK_TEST = Exercise(
             "equal-lengths",
             _equal_lengths,
             Words(
-                "所有句子一样长，弄混了句子也看不出：取不同的长度。",
+                "所有句子一样长，句子弄混了也看不出：取不同的长度。",
                 "All sentences have one length, and a mix-up between them does not show: take"
                 " different ones.",
             ),
@@ -212,14 +212,14 @@ LOOKS_AHEAD = Exercise(
         Mistake(
             "always-no",
             lambda layer, x: False,
-            Words("它从不报警。", "It never raises the alarm."),
+            Words("它从不报警。", "It never raises an alarm."),
         ),
         Mistake(
             "last-word-only",
             lambda layer, x: _moves(layer, x, -1, slice(None, -1)),
             Words(
                 "只改了最后一个词：泄漏可能只在中间，每个词都要改一遍。",
-                "Only the last word was changed: a leak may be further to the front. Change every"
+                "Only the last word was changed: a leak may lie in the middle alone. Change every"
                 " word in turn.",
             ),
         ),

@@ -91,16 +91,18 @@ def _order_is_nothing(answer: Answer) -> Finding | None:
 
 
 _ONE_SIDE = Words(
-    "只换算了一份。哪一份的最大值大，事先并不知道：两份都要乘上自己的 $e^{m_i-m}$。",
+    "只换算了一份。哪一份的最大值大，事先并不知道：两份都要乘上自己的 `exp(m_i - m)`。",
     "Only one part is rescaled. Which maximum is larger is not known beforehand: multiply both,"
-    " each by its own e^(m_i - m).",
+    " each by its own `exp(m_i - m)`.",
 )
 
 MERGE_SOFTMAX = Exercise(
     name="merge-softmax",
     task=Words(
-        "写 `merge(first, second)`：把两份 `(m, s, u)` 合并成一份。",
-        "Write `merge(first, second)`, which merges two parts `(m, s, u)` into one.",
+        "写 `merge(first, second)`：把两份 `(m, s, u)` 合并成一份；"
+        "m 是最大的评分，s 是指数之和，u 是未归一化的加权和。",
+        "Write `merge(first, second)`, which merges two parts `(m, s, u)` into one: the largest"
+        " score, the sum of exponentials, and the weighted sum before normalising.",
     ),
     solution=_merge,
     probes=_parts,
@@ -129,7 +131,7 @@ MERGE_SOFTMAX = Exercise(
             "nan-from-nothing",
             _without_base,
             Words(
-                "两份都什么也没看见时，`-inf - (-inf)` 是 NaN：此时换成减 0。",
+                "两份都什么也没看见时，`-inf - (-inf)` 是 NaN：此时改为减 0。",
                 "Where neither part saw anything, `-inf - (-inf)` is NaN: subtract 0 there.",
             ),
         ),
@@ -146,9 +148,9 @@ MERGE_SOFTMAX = Exercise(
             "normalised",
             _normalised,
             Words(
-                "先别除以 s：u 是没有归一化的和，除了就不能再合并。",
-                "Don't divide by s yet: u is the sum before normalising, or it can't be merged"
-                " again.",
+                "先别除以 s：u 是没有归一化的和，除过就不能再合并了。",
+                "Don't divide by s yet: u is the sum before normalising; once divided, it can't be"
+                " merged again.",
             ),
         ),
     ),
@@ -209,8 +211,8 @@ REPEAT_KEY_HEADS = Exercise(
             "too-many",
             _too_many,
             Words(
-                "复制得太多：每个键头要 num_heads / h_kv 份，不是 num_heads 份。",
-                "Too many copies: each head of keys is needed num_heads / h_kv times, not"
+                "复制得太多：每个键头要（查询头数 ÷ 键头数）份，不是 num_heads 份。",
+                "Too many copies: each head of keys is needed once for each head of its group, not"
                 " num_heads times.",
             ),
         ),
@@ -218,7 +220,7 @@ REPEAT_KEY_HEADS = Exercise(
             "along-keys",
             _along_keys,
             Words(
-                "沿错了轴：复制的是头（第 1 轴），不是键。",
+                "轴错了：复制的是头（第 1 轴），不是键。",
                 "The wrong axis: copy the heads (axis 1), not the keys.",
             ),
         ),

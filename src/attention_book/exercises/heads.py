@@ -49,7 +49,7 @@ SPLIT_HEADS = Exercise(
             "view-instead-of-swap",
             _split_by_view,
             Words(
-                "形状对了，内容错了：`view` 按内存里的次序重排，一个头里混进了别的位置。"
+                "形状对了，内容错了：`view` 只按内存里的次序切分，一个头里混进了别的位置。"
                 "先把特征轴拆成（头，特征），再交换头与位置两个轴。",
                 "The shape is right and the contents are not: `view` goes by the order in"
                 " memory, and a head gets a mixture of positions. Split the feature axis into"

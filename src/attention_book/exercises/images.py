@@ -111,8 +111,8 @@ PATCHES = Exercise(
             "pixels-first",
             _pixels_first,
             Words(
-                "轴的次序反了：每一**行**是一块，每一列是块内的一个像素。",
-                "The axes are the wrong way round: a **row** is a square, a column a pixel of it.",
+                "轴的次序反了：每一行是一块，每一列是块内的一个像素。",
+                "The axes are the wrong way round: a row is a square, a column a pixel of it.",
             ),
         ),
         Mistake(

@@ -50,7 +50,7 @@ BEAM_STEP = Exercise(
     name="beam-step",
     task=Words(
         "写 `step(scores, log_probs, width)`：束的得分是（束），下一个词的对数概率是（束，词）；"
-        "返回最好的 width 个延续的得分、来自哪一束、接哪个词，好的在前。",
+        "返回最好的 width 个延续的得分、来自哪一束、接哪个词，得分高的在前。",
         "Write `step(scores, log_probs, width)`: from the beams' scores (beam) and the"
         " log-probabilities of the next token (beam, token) return the scores, beams and tokens"
         " of the best continuations, the best first.",
@@ -165,7 +165,7 @@ BLEU = Exercise(
             "no-brevity-penalty",
             _bleu(brevity=lambda prediction, reference: 1.0),
             Words(
-                "没有长度惩罚：只写有把握的几个词就能得高分。",
+                "没有简短惩罚：只写有把握的几个词就能得高分。",
                 "No brevity penalty: a few safe words get a high score.",
             ),
         ),
@@ -190,7 +190,7 @@ BLEU = Exercise(
             "not-clipped",
             _bleu(precision=_unclipped),
             Words(
-                "没有截断：同一个词写很多遍，每一遍都算对。至多数到参考里出现的次数。",
+                "没有封顶：同一个词写很多遍，每一遍都算对。至多数到参考里出现的次数。",
                 "Not clipped: a right word counts every time it is repeated. Count it at most as"
                 " often as the reference has it.",
             ),

@@ -173,7 +173,7 @@ PREFIX_MASK = Exercise(
             "prefix-sees-all",
             _prefix_sees_all,
             Words(
-                "放开的是行：前缀里的词现在连续写的部分也看得见。该放开的是前缀那几列。",
+                "放开的是行：前缀里的词现在连后面要写的词也看得见。该放开的是前缀那几列。",
                 "You opened rows: words of the prefix now see the text that is still to be written."
                 " Open the prefix's columns.",
             ),

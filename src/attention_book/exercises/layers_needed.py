@@ -130,9 +130,9 @@ LAYERS_NEEDED = Exercise(
             "never",
             _length_for_never,
             Words(
-                "有的图案永远不通：n 个位置时最长的路是 n−1 步，试完还不满就返回 None。",
+                "有的图案永远不通：n 个位置时最长的路是 n−1 步，试完还不通就返回 None。",
                 "Some patterns never join all: among n positions the longest way has n−1 steps,"
-                " and what is not full by then gets None.",
+                " so return None if they are not all joined by then.",
             ),
         ),
     ),

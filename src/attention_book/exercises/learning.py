@@ -46,9 +46,9 @@ def _no_warmup(step: int, warmup: int, d_model: int) -> float:
 WARM_UP = Exercise(
     name="warm-up",
     task=Words(
-        "写 `rate(step, warmup, d_model)`：论文公式 3 的学习率，步从 1 数起。",
-        "Write `rate(step, warmup, d_model)`: the learning rate of the paper's equation 3, with"
-        " steps counted from 1.",
+        "写 `rate(step, warmup, d_model)`：Transformer 论文（2017）公式 3 的学习率，步从 1 数起。",
+        "Write `rate(step, warmup, d_model)`: the learning rate of equation 3 in the Transformer's"
+        " paper of 2017, with steps counted from 1.",
     ),
     solution=_rate,
     probes=_steps,

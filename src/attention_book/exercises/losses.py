@@ -117,8 +117,8 @@ MASKED_LOSS = Exercise(
             "softmax-twice",
             _of_probabilities,
             Words(
-                "`cross_entropy` 自己会做 softmax：交给它评分，不要交概率。",
-                "`cross_entropy` takes the softmax itself: give it scores, not probabilities.",
+                "`cross_entropy` 自己会做 softmax：交给它对数几率，不要交概率。",
+                "`cross_entropy` takes the softmax itself: give it logits, not probabilities.",
             ),
         ),
         Mistake(

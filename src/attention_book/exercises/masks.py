@@ -202,7 +202,7 @@ MASKED_SOFTMAX = Exercise(
     laws=(
         Law(
             "rows-sum-to-one",
-            Words("看得见的权重之和为 1。", "The weights that can be seen sum to 1."),
+            Words("看得见的键，权重之和为 1。", "The weights of visible keys sum to 1."),
             _rows_sum_to_one,
         ),
         Law(

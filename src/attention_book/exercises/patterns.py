@@ -80,7 +80,7 @@ _FUTURE = Words(
     " then cut both with the causal mask.",
 )
 _SUMMARY_AXIS = Words(
-    "摘要说的是键：所有查询都看得见它。沿键的轴（最后一个轴）标记，摘要自己并不因此看得更多。",
+    "摘要指的是键：所有查询都看得见它。沿键的轴（最后一个轴）标记，摘要自己并不因此看得更多。",
     "A summary is a key that all queries see. Mark it along the axis of the keys, the last one;"
     " as a query it sees no more than others do.",
 )
@@ -112,7 +112,7 @@ FIXED_PATTERN = Exercise(
             "first-of-block",
             _first_of_block,
             Words(
-                "摘要是每块的末尾，不是开头：块里别的位置要先能让它看见，它才有东西可转告。",
+                "摘要是每块的末尾，不是开头：它要先看见块里别的位置，才有东西可转告。",
                 "The summaries end the block, they do not begin it: only there have they seen the"
                 " rest of it and something to pass on.",
             ),

@@ -38,7 +38,7 @@ ATTENTION_POOLING = Exercise(
             "wrong-axis",
             lambda scores, values: scores.softmax(dim=-2) @ values,
             Words(
-                "让各个查询去争同一个键了：一个查询的权重要沿键（最后一个轴）相加为 1。",
+                "现在是各个查询在争同一个键：一个查询的权重要沿键（最后一个轴）相加为 1。",
                 "Here the queries compete for each key: the weights of one query sum to 1 over"
                 " the keys, the last axis.",
             ),
@@ -151,7 +151,7 @@ NADARAYA_WATSON = Exercise(
             "no-half",
             _regression(lambda d, h: -((d / h) ** 2)),
             Words(
-                "高斯核的指数里有一个 1/2；漏了它，带宽就小了 √2 倍。",
+                "高斯核的指数里有一个 1/2；漏了它，带宽就成了原来的 1/√2。",
                 "There is a 1/2 in the exponent of the Gaussian; without it the bandwidth is"
                 " smaller by a factor of √2.",
             ),

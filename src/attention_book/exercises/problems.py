@@ -18,7 +18,7 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
         None,
     ),
     "signature": (
-        Words("函数收的参数个数不对。", "The function takes another number of arguments."),
+        Words("函数的参数个数不对。", "The function takes the wrong number of arguments."),
         None,
     ),
     "raises": (
@@ -26,11 +26,11 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
         Words("用下面的输入自己调用一次。", "Call it yourself with the input shown here."),
     ),
     "type": (
-        Words("返回值的类型不对。", "The result is of another type."),
+        Words("返回值的类型不对。", "The result is of the wrong type."),
         None,
     ),
     "shape": (
-        Words("结果的形状不对。", "The result has another shape."),
+        Words("结果的形状不对。", "The result has the wrong shape."),
         Words(
             "逐步写下每个中间结果的形状，看哪个轴多了、少了或换了位置。",
             "Write down the shape of every intermediate result: which axis is too many, missing"
@@ -38,13 +38,13 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
         ),
     ),
     "dtype": (
-        Words("结果的数据类型不对。", "The result has another data type."),
+        Words("结果的数据类型不对。", "The result has the wrong data type."),
         None,
     ),
     "input": (
         Words("函数改动了交给它的参数。", "The function changes an argument that it was given."),
         Words(
-            "带下划线结尾的方法、`+=` 和下标赋值都就地改写；调用者还要用这个张量。",
+            "以下划线结尾的方法、`+=` 和下标赋值都就地改写；调用者还要用这个张量。",
             "Methods that end in an underscore, `+=` and assignment to an index write in place;"
             " the caller still needs that tensor.",
         ),

@@ -26,7 +26,7 @@ SOFTMAX_BACKWARD = Exercise(
         "写 `backward(weights, gradient)`："
         "已知 softmax 的结果和损失对权重的梯度，返回对评分的梯度。",
         "Write `backward(weights, gradient)`: given the result of a softmax and the loss's"
-        " gradient by the weights, return the gradient by the scores.",
+        " gradient with respect to the weights, return the one with respect to the scores.",
     ),
     solution=_backward,
     probes=_weights_and_gradients,
@@ -60,7 +60,7 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "sign",
             lambda weights, gradient: -_backward(weights, gradient),
-            Words("符号反了。", "The sign is reversed."),
+            Words("每个数都对，只是符号反了。", "Right but for the sign, which is reversed."),
         ),
         Mistake(
             "wrong-axis",

@@ -183,7 +183,7 @@ CAUSAL_IN_BOTH_MODES = Exercise(
             "in-training-only",
             _in_training_only,
             Words(
-                "评估模式下没有掩码：可是留出的损失和打分也在评估模式下送进整句。"
+                "评估模式下没有掩码：可是算留出数据的损失、给译文打分，也在评估模式下送进整句。"
                 "因果性不归 `train()` 管。",
                 "No mask in evaluation mode, though held-out losses and scores run whole sentences"
                 " in that mode. Causality is not for `train()` to decide.",
