@@ -136,10 +136,10 @@ SMOOTHED_LOSS = Exercise(
     name="smoothed-loss",
     task=Words(
         "写 `smoothed(logits, targets, smoothing)`：标签平滑的交叉熵，对各词取平均，单位是奈特；"
-        "logits 的形状是（词，类）。ε 平分给全部类，正确的那一类也在内。",
+        "logits 的形状是（词，类）。ε（即 smoothing）平分给全部类，正确的那一类也在内。",
         "Write `smoothed(logits, targets, smoothing)`: cross-entropy with label smoothing, the"
-        " mean over the words in nats; logits has the shape (word, class). ε is shared out among"
-        " all classes, the right one included.",
+        " mean over the words in nats; logits has the shape (word, class). ε, the smoothing, is"
+        " shared out among all classes, the right one included.",
     ),
     solution=_smoothed,
     probes=_predictions,
