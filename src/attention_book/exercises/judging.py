@@ -50,7 +50,8 @@ BEAM_STEP = Exercise(
     name="beam-step",
     task=Words(
         "写 `step(scores, log_probs, width)`：scores（束）是得分，"
-        "log_probs（束，词）是下一个词的对数概率；返回最好的 width 个延续的得分、来自哪一束、接哪个词，得分高的在前。",
+        "log_probs（束，词）是下一个词的对数概率；"
+        "返回最好的 width 个延续的得分、来自哪一束、接哪个词，得分高的在前。",
         "Write `step(scores, log_probs, width)`: from the beams' scores (beam) and the"
         " log-probabilities of the next token (beam, token) return the scores, beams and tokens"
         " of the best continuations, the best first.",
