@@ -34,6 +34,19 @@ def test_the_loss_is_the_smoothed_cross_entropy_of_a_batch_drawn_with_replacemen
     assert next(steps).loss == pytest.approx(expected)
 
 
+def test_noise_is_added_to_the_inputs_of_every_step_and_to_nothing_else(data):
+    model, (inputs, labels), seen = nn.Linear(3, 3), data, []
+    kept = inputs.clone()
+    model.register_forward_pre_hook(lambda module, args: seen.append(args[0]))
+    for _ in fit_classifier(model, inputs, labels, steps=2, batch_size=500, noise=0.3):
+        pass
+    assert torch.equal(inputs, kept)
+    for batch in seen:
+        # The inputs are 0.1 from a corner of the unit cube: with the noise about 0.32.
+        assert (batch - batch.round().clamp(0, 1)).std().item() == pytest.approx(0.28, abs=0.06)
+    assert not torch.equal(seen[0], seen[1])
+
+
 def test_every_step_goes_at_the_rate_of_the_schedule(data, monkeypatch):
     rates = []
 

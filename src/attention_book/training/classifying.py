@@ -22,6 +22,7 @@ def fit_classifier(
     learning_rate: float = 4e-3,
     weight_decay: float = 0.3,
     label_smoothing: float = 0.1,
+    noise: float = 0.0,
     warmup: int = 30,
 ) -> Iterator[Report]:
     """Train a classifier on batches drawn at random, with a report after every step.
@@ -41,6 +42,8 @@ def fit_classifier(
         weight_decay: How fast AdamW shrinks the parameters.
         label_smoothing: The share of the target that goes to all classes alike (Szegedy
             et al. 2016).
+        noise: Standard deviation of the normal noise that is added to the inputs, fresh
+            in every step (Bishop 1995).
         warmup: Steps on the way up to the highest learning rate.
 
     Raises:
@@ -65,7 +68,9 @@ def fit_classifier(
 
     def loss() -> Float[Tensor, ""]:
         rows = torch.randint(len(labels), (batch_size,))
-        return F.cross_entropy(model(inputs[rows]), labels[rows], label_smoothing=label_smoothing)
+        seen = inputs[rows]
+        logits = model(seen + noise * torch.randn_like(seen) if noise else seen)
+        return F.cross_entropy(logits, labels[rows], label_smoothing=label_smoothing)
 
     for report in descend(loss, optimizer, steps=steps):
         rate.step()
