@@ -199,3 +199,11 @@ def test_wrong_settings_get_a_clear_error(model: CausalLanguageModel) -> None:
             sample(model, prompt, **{"max_tokens": 3, **settings})
     with pytest.raises(ValueError, match="expected at least one token each, got 0 and 3"):
         sample(model, prompt[:, :0], max_tokens=3)
+
+
+def test_everything_stays_on_the_device_of_the_prompt() -> None:
+    model = CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, positions="none"))
+    prompt = torch.full((3, 1), 2)
+    with torch.device("meta"):  # what forgets to say where it belongs gets there, and fails
+        written = sample(model, prompt, max_tokens=3, top_k=2, top_p=0.9)
+    assert len(written) == 3

@@ -169,7 +169,8 @@ def sample(
         state = model.start(len(prompt))
         for token in prompt.T:
             logits, state = model.step(token, state)
-        ended, total = torch.zeros_like(token, dtype=torch.bool), torch.zeros(len(prompt))
+        ended = torch.zeros_like(token, dtype=torch.bool)
+        total = torch.zeros(len(prompt), device=prompt.device)
         while True:
             own = next_log_probs(logits)
             token = _draw(distribution(own), generator)
