@@ -61,3 +61,10 @@ def test_bad_input_gets_one_clear_error():
         pooled_heads(make(), 4)
     with pytest.raises(ValueError, match=r"attention: .* d_model=12, got 5 and 12"):
         pooled_heads(make(d_key=5), 2)
+
+
+def test_it_is_in_the_mode_of_the_trained_module():
+    attention = make(dropout=0.5).eval()
+    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
+    torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))
+    assert pooled_heads(attention.train(), 2).training

@@ -46,7 +46,7 @@ def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> Gro
             if name.startswith(("W_k", "W_v")):
                 shared = shared.unflatten(0, (num_key_value_heads, -1)).mean(dim=1)
             part.copy_(shared.flatten(0, 1))
-    return pooled
+    return pooled.train(attention.training)
 
 
 def _projections(attention: MultiHeadAttention) -> dict[str, Tensor]:
