@@ -169,3 +169,24 @@ def test_bad_input_gets_one_clear_error():
     ]:
         with pytest.raises(error, match=message):
             linear_attention(*arguments, **settings)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_carries_a_long_sum(dtype, is_causal):
+    length = 5_000
+    x = torch.full((length, D_K), 3.0, dtype=dtype)
+    values = torch.linspace(0, 1, length, dtype=torch.float64).unsqueeze(1).to(dtype)
+    output = linear_attention(x, x, values, is_causal=is_causal)
+    expected = linear_attention(x.double(), x.double(), values.double(), is_causal=is_causal)
+    assert output.dtype == dtype
+    torch.testing.assert_close(output.double(), expected, rtol=1e-2, atol=1e-3)
+    weights = linear_attention_weights(x[:1], x)
+    torch.testing.assert_close(weights.double().sum(), torch.ones(()).double(), rtol=1e-2, atol=0)
+
+
+def test_a_state_refuses_a_mask_with_a_row_for_each_query():
+    keys, values = torch.rand(5, 4), torch.rand(5, 3)
+    state = LinearState.empty(keys, values)
+    with pytest.raises(ValueError, match=r"mask: .* got \(4, 5\)"):
+        state.add(keys, values, torch.ones(4, 5, dtype=torch.bool))

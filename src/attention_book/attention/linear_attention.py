@@ -58,8 +58,19 @@ class LinearState:
         )
 
     def add(self, keys: Keys, values: Values, mask: Mask | None = None) -> "LinearState":
-        """Return the state after these keys too; a key that is hidden adds nothing."""
+        """Return the state after these keys too; a key that is hidden adds nothing.
+
+        Args:
+            keys: (\\*batch, key, d_k).
+            values: (\\*batch, key, d_v).
+            mask: True where a key may be seen, (\\*batch, 1, key).
+
+        Raises:
+            TypeError: if ``mask`` is not boolean.
+            ValueError: if the shapes do not fit, or a mask has a row for each query.
+        """
         check_values(keys, values)
+        _check_mask(keys, mask)
         mapped = _mapped_keys(keys, mask)
         return LinearState(self.matrix + mapped.mT @ values, self.total + mapped.sum(dim=-2))
 
@@ -109,10 +120,14 @@ def linear_attention(
     >>> torch.allclose(causal[-1:], linear_attention(x[-1:], x, x), atol=1e-6)
     True
     """
-    _check(queries, keys, values, mask)
+    check_same_features(queries, keys)
+    check_values(keys, values)
+    _check_mask(keys, mask)
+    narrow = values.dtype
+    queries, keys, values = (_wide(each) for each in (queries, keys, values))
     state = LinearState.empty(keys, values)
     if not is_causal:
-        return state.add(keys, values, mask).read(queries)
+        return state.add(keys, values, mask).read(queries).to(narrow)
     check_sizes(chunk=chunk)
     if queries.shape[-2] != keys.shape[-2]:
         raise ValueError(
@@ -126,7 +141,7 @@ def linear_attention(
         part = queries[..., here, :], keys[..., here, :], values[..., here, :]
         outputs.append(_causal_chunk(state, *part, seen))
         state = state.add(*part[1:], seen)
-    return torch.cat(outputs, dim=-2)
+    return torch.cat(outputs, dim=-2).to(narrow)
 
 
 def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
@@ -150,11 +165,11 @@ def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = N
     tensor([[0.2500, 0.7500]])
     """
     check_same_features(queries, keys)
-    products = elu_features(queries) @ elu_features(keys).mT
+    products = elu_features(_wide(queries)) @ elu_features(_wide(keys)).mT
     if mask is not None:
         check_mask(mask, *products.shape[-2:], batch=products.shape[:-2], device=products.device)
         products = products * mask
-    return _quotient(products, products.sum(dim=-1, keepdim=True))
+    return _quotient(products, products.sum(dim=-1, keepdim=True)).to(queries.dtype)
 
 
 def _causal_chunk(
@@ -179,9 +194,12 @@ def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
     return numerator / denominator.masked_fill(denominator == 0, 1.0)
 
 
-def _check(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> None:
-    check_same_features(queries, keys)
-    check_values(keys, values)
+def _wide(x: Tensor) -> Tensor:
+    """Return at least single precision: in half, a long sum overflows or stands still."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _check_mask(keys: Tensor, mask: Tensor | None) -> None:
     if mask is not None:  # one row for all queries
         check_mask(mask, 1, keys.shape[-2], batch=keys.shape[:-2], device=keys.device)
 
