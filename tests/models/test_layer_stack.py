@@ -51,3 +51,10 @@ def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions, norm):
         rows.append(row)
         assert [layer.num_keys for layer in past] == [place + 1] * 3
     torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, causal_mask(7)))
+
+
+def test_a_step_takes_one_vector_at_a_time():
+    stack = make()
+    vectors = torch.randn(2, 3, stack.layers[0].self_attention.d_model)
+    with pytest.raises(ValueError, match=r"vectors: expected one for each example"):
+        stack.step(vectors)

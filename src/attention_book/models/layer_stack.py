@@ -63,7 +63,16 @@ class LayerStack(nn.Module):
         Args:
             vectors: One for each example, (batch, 1, d_model).
             past: Each layer's keys and values so far, left as they were; none at the start.
+
+        Raises:
+            ValueError: if there is more than one vector for an example: the first would see
+                the others.
         """
+        if vectors.ndim != 3 or vectors.shape[1] != 1:
+            raise ValueError(
+                "vectors: expected one for each example, (batch, 1, d_model), "
+                f"got the shape {tuple(vectors.shape)}"
+            )
         x, grown = self.place(vectors, offset=past[0].num_keys if past else 0), []
         for index, layer in enumerate(cast("list[EncoderLayer]", list(self.layers))):
             x, seen = layer.step(x, past=past[index] if past else None)
