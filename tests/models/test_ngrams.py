@@ -78,3 +78,16 @@ def test_wrong_inputs_get_a_clear_error() -> None:
         model.start(0)
     with pytest.raises(ValueError, match=r"one for each of 2 texts, got the shape \(1,\)"):
         model.step(torch.tensor([2]), model.start(2))
+
+
+@pytest.mark.parametrize("word", [-1, 7])
+def test_a_word_outside_the_vocabulary_is_refused(word: int) -> None:
+    with pytest.raises(ValueError, match=f"sentences: expected numbers from 0 to 6, got {word}"):
+        NgramModel.count([[4, word]], order=2, vocabulary=7)
+
+
+def test_a_distribution_that_was_handed_out_can_be_changed() -> None:
+    model = NgramModel.count([[4, 5]], order=2, vocabulary=7)
+    before = model.probabilities((4,)).clone()
+    model.probabilities((4,)).zero_()
+    assert torch.equal(model.probabilities((4,)), before)

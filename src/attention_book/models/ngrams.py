@@ -73,12 +73,14 @@ class NgramModel:
         """Count in sentences of token numbers; ``<bos>`` and ``<eos>`` are added here.
 
         Raises:
-            ValueError: if ``order`` or ``vocabulary`` is below 1, or there is no sentence.
+            ValueError: if ``order`` or ``vocabulary`` is below 1, there is no sentence, or a
+                number is not one of the vocabulary's.
         """
         check_sizes(order=order, vocabulary=vocabulary)
         counts: dict[History, Counter[int]] = {}
         for sentence in sentences:
             tokens = [BOS, *sentence, EOS]
+            _check_tokens(tokens, vocabulary)
             for place in range(1, len(tokens)):
                 for length in range(min(order, place + 1)):
                     history = tuple(tokens[place - length : place])
@@ -89,14 +91,16 @@ class NgramModel:
 
     def probabilities(self, history: History) -> Probabilities:
         """Return how probable each token is after a history; its oldest words may not count."""
-        history = self._last(history)
+        return self._known(self._last(history)).clone()  # whoever changes it, changes a copy
+
+    def _known(self, history: History) -> Probabilities:
         if history not in self._seen:
             self._seen[history] = self._smoothed(history)
         return self._seen[history]
 
     def _smoothed(self, history: History) -> Probabilities:
         if history:
-            shorter = self.probabilities(history[1:])
+            shorter = self._known(history[1:])
         else:
             shorter = torch.full((self.vocabulary,), 1 / self.vocabulary)
         if history not in self.counts:
@@ -141,3 +145,9 @@ class NgramModel:
 
     def _last(self, history: History) -> History:
         return history[-(self.order - 1) :] if self.order > 1 else ()
+
+
+def _check_tokens(tokens: Sequence[int], vocabulary: int) -> None:
+    for token in tokens:
+        if not 0 <= token < vocabulary:
+            raise ValueError(f"sentences: expected numbers from 0 to {vocabulary - 1}, got {token}")
