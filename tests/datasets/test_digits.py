@@ -146,3 +146,8 @@ def test_without_scikit_learn_one_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r'pip install "attention-book\[data\]"'):
         digit_images()
+
+
+def test_accuracy_wants_logits_for_every_image(splits):
+    with pytest.raises(ValueError, match="logits: expected one row for each of 360 images, got 1"):
+        splits.test.accuracy(torch.rand(1, 10))

@@ -50,7 +50,15 @@ class Digits:
         return Digits(self.images[:count], self.labels[:count])
 
     def accuracy(self, logits: Float[Tensor, "image num_classes"]) -> float:
-        """Return the fraction of images whose largest logit is the right digit."""
+        """Return the fraction of images whose largest logit is the right digit.
+
+        Raises:
+            ValueError: if there is not one row of logits for each image.
+        """
+        if len(logits) != len(self):
+            raise ValueError(
+                f"logits: expected one row for each of {len(self)} images, got {len(logits)}"
+            )
         return (logits.argmax(dim=-1) == self.labels).float().mean().item()
 
 
