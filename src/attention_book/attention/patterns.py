@@ -178,10 +178,10 @@ def density(mask: Bool[Tensor, "*batch query key"], *, among: Tensor | None = No
     among = torch.ones_like(mask) if among is None else among
     for name, each in (("mask", mask), ("among", among)):
         check_boolean(name, each, "may attend")
-    counted = among.expand_as(mask)
+    kept, counted = torch.broadcast_tensors(mask, among)
     if not counted.any():
         raise ValueError("among: expected at least one pair to count, got none")
-    return int((mask & counted).sum()) / int(counted.sum())
+    return int((kept & counted).sum()) / int(counted.sum())
 
 
 def reach(mask: Pattern | Sequence[Pattern], num_layers: int) -> Bool[Tensor, "output input"]:
