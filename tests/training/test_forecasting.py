@@ -106,3 +106,10 @@ def test_a_warm_start_refuses_a_past_that_it_has_seen_the_end_of() -> None:
 def test_without_more_steps_a_warm_start_stays_as_it_is() -> None:
     method = warm(more_steps=0)
     assert torch.equal(method(WAVE[:40])(WAVE, 4), method(WAVE[:50])(WAVE, 4))
+
+
+def test_a_warm_start_refuses_another_series() -> None:
+    method = warm()
+    method(WAVE[:40])
+    with pytest.raises(ValueError, match="past: expected the past of the last call"):
+        method(WAVE[:60] + 1.0)

@@ -101,28 +101,35 @@ class WarmForecaster:
         """Keep the settings; the model is created from the first past."""
         self.config, self.steps, self.more_steps, self.seed = config, steps, more_steps, seed
         self.model: Forecaster | None = None
-        self._seen = 0
+        self._seen: History | None = None
 
     def __call__(self, past: History) -> Callable[[History, int], Forecast]:
         """Train on a past, and return what goes on from it.
 
         Raises:
-            ValueError: if it is shorter than that of the last call.
+            ValueError: if it is shorter than that of the last call, or does not begin with it.
         """
-        if len(past) < self._seen:
-            raise ValueError(
-                f"past: expected {self._seen} values or more, as in the last call, got {len(past)}"
-            )
-        first, self._seen = self.model is None, len(past)
+        self._check(past)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed + len(past))
             # A copy: what an earlier call has returned stays as it was.
             model = deepcopy(self.model) or Forecaster.scaled_to(past, self.config)
-            steps, rate = (self.steps, 3e-3) if first else (self.more_steps, 1e-3)
+            steps, rate = (self.more_steps, 1e-3) if self.model else (self.steps, 3e-3)
             for _ in train_forecaster(model, past, steps=steps, batch_size=16, learning_rate=rate):
                 pass
-        self.model = model
+        self.model, self._seen = model, past.clone()
         return model.forecast
+
+    def _check(self, past: History) -> None:
+        if self._seen is None:
+            return
+        seen = len(self._seen)
+        if len(past) < seen:
+            raise ValueError(
+                f"past: expected {seen} values or more, as in the last call, got {len(past)}"
+            )
+        if not torch.equal(past[:seen], self._seen):
+            raise ValueError("past: expected the past of the last call, grown; got another series")
 
 
 __all__ = ["WarmForecaster", "train_forecaster"]
