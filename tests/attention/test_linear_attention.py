@@ -190,3 +190,15 @@ def test_a_state_refuses_a_mask_with_a_row_for_each_query():
     state = LinearState.empty(keys, values)
     with pytest.raises(ValueError, match=r"mask: .* got \(4, 5\)"):
         state.add(keys, values, torch.ones(4, 5, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_a_hidden_key_may_be_anything(is_causal):
+    queries, keys, values = draw(KEYS)
+    mask = torch.rand(BATCH, 1, KEYS) > 0.4
+    expected = linear_attention(queries, keys, values, mask, is_causal=is_causal)
+    weights = linear_attention_weights(queries, keys, mask)
+    broken = keys.masked_fill(~mask.mT, math.nan)
+    found = linear_attention(queries, broken, values, mask, is_causal=is_causal)
+    assert torch.equal(found, expected)
+    assert torch.equal(linear_attention_weights(queries, broken, mask), weights)

@@ -168,7 +168,7 @@ def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = N
     products = elu_features(_wide(queries)) @ elu_features(_wide(keys)).mT
     if mask is not None:
         check_mask(mask, *products.shape[-2:], batch=products.shape[:-2], device=products.device)
-        products = products * mask
+        products = products.masked_fill(~mask, 0.0)
     return _quotient(products, products.sum(dim=-1, keepdim=True)).to(queries.dtype)
 
 
@@ -186,7 +186,7 @@ def _causal_chunk(
 
 def _mapped_keys(keys: Tensor, mask: Tensor | None) -> Tensor:
     mapped = elu_features(keys)
-    return mapped if mask is None else mapped * mask.mT
+    return mapped if mask is None else mapped.masked_fill(~mask.mT, 0.0)
 
 
 def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
