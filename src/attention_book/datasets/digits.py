@@ -94,7 +94,7 @@ def digit_images(
         num_test: Number of images in ``test``; all others are in ``train``.
         seed: Which images go where. Torch's global random numbers are left alone.
         in_order: Leave the images in the order of the file, in which each person's digits
-            stand together; the test set then comes last, and is by people of its own.
+            appear to stand together; the test set then comes last, by people of its own.
 
     Raises:
         ImportError: if scikit-learn is not installed.
