@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from attention_book.attention import (
     AlibiPositions,
     GroupedQueryAttention,
+    KeysValues,
     MultiHeadAttention,
     NoPositions,
     RelativeBuckets,
@@ -290,3 +291,10 @@ def test_bad_input_gets_one_clear_error():
 def test_bad_settings_get_one_clear_error(settings, message):
     with pytest.raises(ValueError, match=message):
         make(**settings)
+
+
+def test_values_of_another_number_of_heads_are_refused():
+    attention = GroupedQueryAttention(d_model=16, num_heads=4, num_key_value_heads=2)
+    kept = KeysValues(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
+    with pytest.raises(ValueError, match="values: expected 2 heads, got 1"):
+        attention.combine(torch.rand(2, 4, 5, 5), kept)

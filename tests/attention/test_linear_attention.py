@@ -202,3 +202,9 @@ def test_a_hidden_key_may_be_anything(is_causal):
     found = linear_attention(queries, broken, values, mask, is_causal=is_causal)
     assert torch.equal(found, expected)
     assert torch.equal(linear_attention_weights(queries, broken, mask), weights)
+
+
+def test_features_stay_positive_far_below_zero():
+    x = torch.tensor([[-80.0, -20.0, -1.0]])
+    torch.testing.assert_close(elu_features(x), x.exp(), rtol=1e-6, atol=0)
+    assert (elu_features(x) > 0).all()

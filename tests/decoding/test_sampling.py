@@ -76,12 +76,12 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits, p) -> None:
 @given(both)
 def test_settings_that_change_nothing(logits) -> None:
     for same in (
-        with_temperature(logits, 1.0),
         keep_top_k(logits, SIZE),
         keep_top_k(logits, SIZE + 7),
         keep_top_p(logits, 1.0),
     ):
         assert torch.equal(same, logits)
+    torch.testing.assert_close(with_temperature(logits, 1.0).softmax(-1), logits.softmax(-1))
 
 
 def test_top_p_one_keeps_even_what_rounding_would_lose() -> None:
@@ -193,11 +193,11 @@ def test_wrong_settings_get_a_clear_error(model: CausalLanguageModel) -> None:
         ({"temperature": 0.0}, "temperature: expected a positive number, got 0.0"),
         ({"top_k": 0}, "top_k: expected at least 1, got 0"),
         ({"top_p": 1.5}, "top_p: expected a probability between 0 and 1, got 1.5"),
-        ({"max_tokens": 0}, "expected at least one token each, got 1 and 0"),
+        ({"max_tokens": 0}, "max_tokens: expected at least 1, got 0"),
     ):
         with pytest.raises(ValueError, match=message):
             sample(model, prompt, **{"max_tokens": 3, **settings})
-    with pytest.raises(ValueError, match="expected at least one token each, got 0 and 3"):
+    with pytest.raises(ValueError, match=r"prompt: expected the axes .* got the shape \(1, 0\)"):
         sample(model, prompt[:, :0], max_tokens=3)
 
 
@@ -207,3 +207,34 @@ def test_everything_stays_on_the_device_of_the_prompt() -> None:
     with torch.device("meta"):  # what forgets to say where it belongs gets there, and fails
         written = sample(model, prompt, max_tokens=3, top_k=2, top_p=0.9)
     assert len(written) == 3
+
+
+def test_extreme_temperatures_give_a_distribution() -> None:
+    logits = torch.tensor([[80.0, 5.0, 80.0]]).half()
+    for temperature in (1e-3, 1e-40):
+        found = next_distribution(logits, temperature=temperature)
+        torch.testing.assert_close(found, torch.tensor([[0.5, 0.0, 0.5]]).half())
+    with pytest.raises(ValueError, match="temperature: expected a finite number, got inf"):
+        with_temperature(logits, float("inf"))
+
+
+def test_the_fewest_words_that_reach_p_are_kept() -> None:
+    even = torch.zeros(1, 10)
+    for count in (1, 4, 6, 9):
+        kept = keep_top_p(even, float(even.softmax(-1).cumsum(-1)[0, count - 1])).isfinite().sum()
+        assert kept == count
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ([[2, 4], [2, 0]], "prompt: expected no <pad>, got one"),
+        ([[2, 3]], "prompt: expected no <eos>, got one"),
+        ([2, 4], r"prompt: expected the axes \(batch, token\) .* got the shape \(2,\)"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_a_prompt_that_cannot_be_written_on_is_refused(prompt, message) -> None:
+    model = NgramModel.count([[4, 5, 6]], order=2, vocabulary=7)
+    with pytest.raises(ValueError, match=message):
+        sample(model, torch.tensor(prompt), max_tokens=3)

@@ -101,3 +101,8 @@ def test_what_makes_no_model_is_refused() -> None:
         Forecaster.scaled_to(torch.ones(5), ForecasterConfig())
     with pytest.raises(ValueError, match="values: expected at most context=13 in a row, got 14"):
         make()(torch.zeros(1, 14).double())
+
+
+def test_a_context_longer_than_the_learned_table_is_refused():
+    with pytest.raises(ValueError, match=r"context: expected at most max_positions=64 .* got 65"):
+        ForecasterConfig(context=65, positions="learned", max_positions=64)

@@ -178,6 +178,10 @@ class GroupedQueryAttention(nn.Module):
         return self._ungroup(grouped)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
+        if values.shape[1] != self.num_key_value_heads:
+            raise ValueError(
+                f"values: expected {self.num_key_value_heads} heads, got {values.shape[1]}"
+            )
         check_weights(weights, values[:, :1].expand(-1, self.num_heads, -1, -1))
         heads = self._ungroup(self._group(weights) @ values)
         extra = self.positions.value_bias(weights, offset=start)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional as F
 
 from attention_book.attention.checks import check_same_features, check_sizes, check_values
 from attention_book.attention.masks import check_mask
@@ -23,7 +22,8 @@ def elu_features(x: Float[Tensor, "*batch position d_k"]) -> Float[Tensor, "*bat
     >>> elu_features(torch.tensor([[-1.0, 0.0, 2.0]]))
     tensor([[0.3679, 1.0000, 3.0000]])
     """
-    return F.elu(x) + 1
+    # Not as elu(x) + 1: that rounds to 0, where e^x is small but positive.
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,20 @@
 """Sampling: the next word is drawn, from the model's distribution or a changed one."""
 
+import math
 from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
-from attention_book.attention.checks import check_positive, check_probability
+from attention_book.attention.checks import check_positive, check_probability, check_sizes
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import next_log_probs
 from attention_book.models.evaluating import evaluating
 from attention_book.models.translator import State
 from attention_book.models.writer import Writer
 from attention_book.shapes import StepIds, StepLogits, TokenIds
-from attention_book.text import EOS
+from attention_book.text import EOS, PAD
 
 
 def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
@@ -27,14 +29,20 @@ def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
         logits: (batch, vocabulary).
         temperature: Above 0.
 
+    Returns:
+        The new logits, shifted so that the largest is 0: the probabilities are the same, and
+        a temperature close to 0 cannot overflow.
+
     Raises:
-        ValueError: if the temperature is not above 0.
+        ValueError: if the temperature is not above 0 and finite.
 
     >>> with_temperature(torch.tensor([[2.0, 0.0]]), 0.5)
-    tensor([[4., 0.]])
+    tensor([[ 0., -4.]])
     """
     check_positive("temperature", temperature)
-    return logits / temperature
+    if math.isinf(temperature):
+        raise ValueError("temperature: expected a finite number, got inf")
+    return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
 
 
 def keep_top_k(logits: StepLogits, top_k: int) -> StepLogits:
@@ -83,10 +91,8 @@ def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
     if top_p == 1:  # by rounding, the sum may reach 1 before the last word
         return logits
     values, order = _sorted(logits)
-    probabilities = values.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities
-    dropped = before >= top_p
-    dropped[..., 0] = False
+    reached = values.softmax(dim=-1).cumsum(dim=-1)[..., :-1] >= top_p
+    dropped = F.pad(reached, (1, 0))  # those after the one that reaches it; never the first
     return _drop(logits, dropped, order)
 
 
@@ -139,7 +145,8 @@ def sample(
 
     Args:
         model: A causal language model, or counted n-grams.
-        prompt: What is given, (batch, token): ``<bos>``, and perhaps more.
+        prompt: What is given, (batch, token): ``<bos>``, and perhaps more. All are of one
+            length, for padding would be read as a word.
         max_tokens: The most tokens that are added, ``<eos>`` included.
         temperature: See :func:`with_temperature`.
         top_k: See :func:`keep_top_k`; None keeps all.
@@ -151,18 +158,16 @@ def sample(
         and truncation.
 
     Raises:
-        ValueError: if a prompt is empty, or a setting is out of range.
+        ValueError: if a prompt is empty, holds ``<pad>`` or ``<eos>``, or a setting is out
+            of range.
 
     >>> from attention_book.models import NgramModel
     >>> model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
     >>> sample(model, torch.tensor([[2, 4]]), max_tokens=5, top_k=1)[0].ids
     (5, 6)
     """
-    if prompt.shape[1] == 0 or max_tokens < 1:
-        raise ValueError(
-            "prompt and max_tokens: expected at least one token each, "
-            f"got {prompt.shape[1]} and {max_tokens}"
-        )
+    _check_prompt(prompt)
+    check_sizes(max_tokens=max_tokens)
     distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     written: list[Tensor] = []
     with evaluating(model):
@@ -182,6 +187,17 @@ def sample(
             logits, state = model.step(token, state)
     texts = torch.stack(written, dim=1).tolist()
     return [Hypothesis.from_predictions(*each) for each in zip(texts, total.tolist(), strict=True)]
+
+
+def _check_prompt(prompt: TokenIds) -> None:
+    if prompt.ndim != 2 or prompt.shape[1] == 0:
+        raise ValueError(
+            "prompt: expected the axes (batch, token) with at least one token, "
+            f"got the shape {tuple(prompt.shape)}"
+        )
+    for name, token in (("<pad>", PAD), ("<eos>", EOS)):
+        if bool((prompt == token).any()):
+            raise ValueError(f"prompt: expected no {name}, got one ({token})")
 
 
 def _draw(probabilities: StepLogits, generator: torch.Generator | None) -> StepIds:

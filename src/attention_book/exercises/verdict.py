@@ -28,7 +28,7 @@ BLOCK = (
 SHOWN_NUMBERS = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Finding:
     """One input on which an answer is wrong.
 
@@ -46,7 +46,7 @@ class Finding:
     got: Any
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
     """Whether an answer is right; if not, what is wrong, on which input, and a hint.
 

@@ -28,7 +28,8 @@ class ForecasterConfig(LayerConfig):
     defaults suit a few hundred values.
 
     Raises:
-        ValueError: if ``context`` is below 1, or what a ``LayerConfig`` refuses.
+        ValueError: if ``context`` is below 1 or longer than a learned table, or what a
+            ``LayerConfig`` refuses.
 
     >>> config = ForecasterConfig(context=24)
     >>> config.num_layers, config.positions
@@ -47,6 +48,11 @@ class ForecasterConfig(LayerConfig):
         """Refuse what no model can be built from."""
         super().__post_init__()
         check_sizes(context=self.context)
+        if self.positions == "learned" and self.context > self.max_positions:
+            raise ValueError(
+                f"context: expected at most max_positions={self.max_positions} "
+                f"with learned positions, got {self.context}"
+            )
 
 
 class Forecaster(nn.Module):
