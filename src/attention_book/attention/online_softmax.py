@@ -81,15 +81,15 @@ class PartialAttention:
 
     @property
     def output(self) -> Output:
-        """Attention over the keys so far, u / s: exactly 0 for a query that saw nothing."""
+        """Attention over the keys so far, u / s, exactly 0 for a query that saw nothing."""
         total = self.total.masked_fill(self.total == 0, 1.0)
         return self.weighted / total.unsqueeze(-1)
 
     @property
     def log_total(self) -> Float[Tensor, "*batch query"]:
-        """The logarithm of the denominator, all scores counted from 0: m + log s.
+        """The logarithm m + log s of the denominator, all scores counted from 0.
 
-        From it any single weight can be computed again: :math:`e^{a_j - (m + \\log s)}`.
+        From it any single weight can be computed again, as :math:`e^{a_j - (m + \\log s)}`.
         """
         return self.maximum + self.total.log()
 

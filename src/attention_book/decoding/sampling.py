@@ -30,8 +30,8 @@ def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
         temperature: Above 0.
 
     Returns:
-        The new logits, shifted so that the largest is 0: the probabilities are the same, and
-        a temperature close to 0 cannot overflow.
+        The new logits, shifted so that the largest is 0. That leaves the probabilities as
+        they are, and a temperature close to 0 cannot overflow.
 
     Raises:
         ValueError: if the temperature is not above 0 and finite.
