@@ -13,7 +13,7 @@ NAMES = {
     "English", "EN", "Ctrl", "GitHub", "Colab", "Binder", "Python", "PyTorch", "Keras",
     "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
-    "BLEU", "Bahdanau", "Luong", "general", "ALiBi",
+    "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
 }  # fmt: skip
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:_[A-Za-z]+)*")
 IDENTIFIER = re.compile(r"\w+(?:\.\w+)+")  # attention_book.attention.masked_softmax
