@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from attention_book.attention import MultiHeadAttention, RotaryPositions, pooled_heads
+from attention_book.attention import (
+    MultiHeadAttention,
+    RelativePositions,
+    RotaryPositions,
+    pooled_heads,
+)
 
 HEADS, D_K = 6, 2
 D_MODEL = HEADS * D_K
@@ -54,6 +59,17 @@ def test_the_trained_module_is_left_alone():
             parameter.zero_()
     for name, each in attention.state_dict().items():
         assert torch.equal(each, kept[name])
+
+
+def test_learned_positions_are_copied_too():
+    positions = RelativePositions(d_k=2, max_distance=3)
+    attention = MultiHeadAttention(d_model=8, num_heads=4, positions=positions)
+    kept, x = positions.keys.clone(), torch.rand(1, 5, 8)
+    pooled = pooled_heads(attention, 4)
+    torch.testing.assert_close(pooled(x, x), attention(x, x))
+    with torch.no_grad():
+        pooled.positions.keys.zero_()
+    assert torch.equal(positions.keys, kept)
 
 
 def test_bad_input_gets_one_clear_error():

@@ -58,7 +58,7 @@ def test_every_step_goes_at_the_rate_of_the_schedule(data, monkeypatch):
     monkeypatch.setattr(torch.optim, "AdamW", Watched)
     for _ in fit_classifier(nn.Linear(3, 3), *data, steps=5, warmup=2, learning_rate=1.0):
         pass
-    assert rates == pytest.approx([1 / 2, 1, 4 / 5, 3 / 5, 2 / 5])
+    assert rates == pytest.approx([1 / 2, 1, 3 / 4, 1 / 2, 1 / 4])
 
 
 def test_nothing_happens_until_it_is_iterated_and_then_the_model_trains(data):

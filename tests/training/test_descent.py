@@ -84,6 +84,18 @@ def test_a_loss_that_reaches_no_parameter_is_named() -> None:
     assert x.item() == 1
 
 
+@pytest.mark.parametrize("stop", [3, 2])
+def test_a_schedule_sets_the_rate_of_each_step_and_puts_it_back(stop: int) -> None:
+    x, by_hand = nn.Parameter(torch.tensor([3.0])), 3.0
+    optimizer = torch.optim.SGD([x], lr=0.1)
+    for report in descend(lambda: (x**2).sum(), optimizer, steps=3, schedule=lambda step: step / 4):
+        by_hand -= 0.1 * report.step / 4 * 2 * by_hand
+        torch.testing.assert_close(x.detach(), torch.tensor([by_hand]))
+        if report.step == stop:
+            break
+    assert optimizer.param_groups[0]["lr"] == 0.1
+
+
 def test_a_negative_number_of_steps_is_named() -> None:
     optimizer = torch.optim.SGD([nn.Parameter(torch.ones(()))], lr=0.1)
     assert list(descend(lambda: torch.ones(()), optimizer, steps=0)) == []

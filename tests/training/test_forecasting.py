@@ -113,3 +113,11 @@ def test_a_warm_start_refuses_another_series() -> None:
     method(WAVE[:40])
     with pytest.raises(ValueError, match="past: expected the past of the last call"):
         method(WAVE[:60] + 1.0)
+
+
+def test_stopping_early_leaves_no_dropout_on():
+    model = Forecaster.scaled_to(WAVE, ForecasterConfig(context=9))
+    for report in train_forecaster(model, WAVE, steps=5):
+        if report.step == 2:
+            break
+    assert not model.training

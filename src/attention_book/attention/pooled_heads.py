@@ -1,5 +1,7 @@
 """Fewer keys and values for a trained model: each group of heads gets the mean of its own."""
 
+from copy import deepcopy
+
 import torch
 from torch import Tensor
 
@@ -36,7 +38,7 @@ def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> Gro
         num_key_value_heads=num_key_value_heads,
         dropout=attention.dropout,
         bias=attention.W_o.bias is not None,
-        positions=attention.positions,
+        positions=deepcopy(attention.positions),  # training the one must not change the other
         scale=attention.scale,
     ).to(attention.W_o.weight)
     with torch.no_grad():

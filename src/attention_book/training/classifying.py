@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.optim.lr_scheduler import LambdaLR
 
 from attention_book.training.descent import Report, descend
 from attention_book.training.schedule import linear_schedule
@@ -62,9 +61,7 @@ def fit_classifier(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True
     )
-    # The optimizer's first rate is factor(1); the one after its last step is never used.
-    factor = linear_schedule(num_steps=steps + 1, warmup=min(warmup, steps))
-    rate = LambdaLR(optimizer, lambda step: factor(step + 1))
+    schedule = linear_schedule(num_steps=max(steps, 1), warmup=min(warmup, steps))
 
     def loss() -> Float[Tensor, ""]:
         rows = torch.randint(len(labels), (batch_size,))
@@ -72,6 +69,4 @@ def fit_classifier(
         logits = model(seen + noise * torch.randn_like(seen) if noise else seen)
         return F.cross_entropy(logits, labels[rows], label_smoothing=label_smoothing)
 
-    for report in descend(loss, optimizer, steps=steps):
-        rate.step()
-        yield report
+    yield from descend(loss, optimizer, steps=steps, schedule=schedule)

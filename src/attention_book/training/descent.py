@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_book.training.schedule import Schedule, scheduled
+
 
 @dataclass(frozen=True)
 class Report:
@@ -31,6 +33,7 @@ def descend(
     optimizer: torch.optim.Optimizer,
     *,
     steps: int,
+    schedule: Schedule | None = None,
 ) -> Iterator[Report]:
     """Take ``steps`` optimisation steps, one for each report that is asked for.
 
@@ -42,6 +45,7 @@ def descend(
         loss_fn: Computes the loss anew; it may draw a fresh batch each time.
         optimizer: Knows the parameters, and how to change them.
         steps: How many steps at most.
+        schedule: What to multiply the optimizer's learning rates by in a step.
 
     Yields:
         A :class:`Report` after every step.
@@ -58,14 +62,16 @@ def descend(
     """
     if steps < 0:
         raise ValueError(f"steps: expected 0 or more, got {steps}")
-    for step in range(1, steps + 1):
-        optimizer.zero_grad()
-        loss = loss_fn()
-        _check_loss(loss, step)
-        loss.backward()
-        gradient_norm = _gradient_norm(optimizer, step)
-        optimizer.step()
-        yield Report(step, loss.item(), gradient_norm)
+    with scheduled(optimizer, schedule) as set_rates:
+        for step in range(1, steps + 1):
+            set_rates(step)
+            optimizer.zero_grad()
+            loss = loss_fn()
+            _check_loss(loss, step)
+            loss.backward()
+            gradient_norm = _gradient_norm(optimizer, step)
+            optimizer.step()
+            yield Report(step, loss.item(), gradient_norm)
 
 
 def _check_loss(loss: Tensor, step: int) -> None:

@@ -28,7 +28,8 @@ def train_forecaster(
     windows are drawn from torch's global random numbers.
 
     Args:
-        model: Goes on from where it is: the second call on a longer past is a warm start.
+        model: Goes on from where it is: the second call on a longer past is a warm start. It
+            is left in evaluation mode, also where the caller stops early.
         past: All it may know. A window is ``context`` values long (or as long as the past
             allows), and one more to forecast.
         steps: How many.
@@ -55,9 +56,7 @@ def train_forecaster(
         raise ValueError(f"past: expected two values or more, got {len(past)}")
     windows = past.unfold(0, min(model.config.context + 1, len(past)), 1)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
-    last = max(steps, 1)
-    schedule = linear_schedule(num_steps=last, warmup=steps // 10)
-    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda done: schedule(min(done + 1, last)))
+    schedule = linear_schedule(num_steps=max(steps, 1), warmup=steps // 10)
 
     def loss() -> torch.Tensor:
         batch = windows[torch.randint(len(windows), (batch_size,))]
@@ -65,10 +64,10 @@ def train_forecaster(
         return F.mse_loss(error, torch.zeros_like(error))
 
     model.train()
-    for report in descend(loss, optimizer, steps=steps):
-        yield report
-        rate.step()
-    model.eval()
+    try:
+        yield from descend(loss, optimizer, steps=steps, schedule=schedule)
+    finally:
+        model.eval()
 
 
 class WarmForecaster:

@@ -1,7 +1,10 @@
 """Learning rates that change from step to step."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
 
 #: Takes the number of a step, counted from 1, and returns what to multiply the learning
 #: rate by.
@@ -71,3 +74,26 @@ def inverse_square_root_schedule(*, warmup: int) -> Schedule:
         return float(min(step / warmup, math.sqrt(warmup / step)))
 
     return factor
+
+
+@contextmanager
+def scheduled(
+    optimizer: torch.optim.Optimizer, schedule: Schedule | None
+) -> Iterator[Callable[[int], None]]:
+    """Give a function that sets the learning rates for a step; put them back afterwards.
+
+    Between two epochs the optimizer has the learning rates that the caller gave it.
+    """
+    rates = [group["lr"] for group in optimizer.param_groups]
+
+    def set_rates(step: int) -> None:
+        if schedule is not None:
+            factor = schedule(step)
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * factor
+
+    try:
+        yield set_rates
+    finally:
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate

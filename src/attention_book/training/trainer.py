@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from attention_book.training.checkpoint import save_checkpoint
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.reports import EpochReport
 from attention_book.training.resuming import describe_training, resume
-from attention_book.training.schedule import Schedule
+from attention_book.training.schedule import Schedule, scheduled
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _train_epoch(
     _module(model, optimizer).train()
     step = (epoch - 1) * math.ceil(len(data) / options.batch_size)  # steps before this epoch
     total, num_tokens, longest = 0.0, 0, 0.0
-    with _scheduled(optimizer, options.schedule) as set_rates:
+    with scheduled(optimizer, options.schedule) as set_rates:
         batches = data.batches(options.batch_size, seed=_shuffle_seed(options.seed, epoch))
         for number, batch in enumerate(batches, start=1):
             set_rates(step + number)
@@ -178,29 +177,6 @@ def _step(
             raise ValueError(f"{name}: expected a finite number, got {value} in {place}")
     optimizer.step()
     return loss_value, norm_value
-
-
-@contextmanager
-def _scheduled(
-    optimizer: torch.optim.Optimizer, schedule: Schedule | None
-) -> Iterator[Callable[[int], None]]:
-    """Give a function that sets the learning rates for a step; put them back afterwards.
-
-    Between two epochs the optimizer has the learning rates that the caller gave it.
-    """
-    rates = [group["lr"] for group in optimizer.param_groups]
-
-    def set_rates(step: int) -> None:
-        if schedule is not None:
-            factor = schedule(step)
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * factor
-
-    try:
-        yield set_rates
-    finally:
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            group["lr"] = rate
 
 
 def _shuffle_seed(seed: int, epoch: int) -> int:
