@@ -17,7 +17,7 @@ from attention_book.attention import (
     RotaryPositions,
     SinusoidalPositions,
 )
-from attention_book.attention.positions import distances
+from attention_book.attention.distance import distances
 
 HEADS, D_K, D_MODEL = 3, 10, 30  # d_model is what the heads are split from
 

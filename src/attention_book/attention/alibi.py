@@ -8,7 +8,8 @@ from torch import Tensor
 
 from attention_book.attention.buckets import check_heads
 from attention_book.attention.checks import check_floating, check_sizes
-from attention_book.attention.positions import Positions, distances
+from attention_book.attention.distance import distances
+from attention_book.attention.positions import Positions
 from attention_book.shapes import HeadBias, HeadQueries
 
 

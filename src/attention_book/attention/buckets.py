@@ -7,7 +7,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from attention_book.attention.checks import check_floating, check_sizes
-from attention_book.attention.positions import Positions, distances
+from attention_book.attention.distance import distances
+from attention_book.attention.positions import Positions
 from attention_book.shapes import HeadBias, HeadQueries
 
 Distances = Int[Tensor, "*any"]

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.positions import check_offset
+from attention_book.attention.distance import check_offset
 
 Rows = Float[Tensor, "position feature"]
 

@@ -4,7 +4,8 @@ import torch
 from torch import nn
 
 from attention_book.attention.checks import check_features, check_floating, check_sizes
-from attention_book.attention.positions import Positions, check_offset
+from attention_book.attention.distance import check_offset
+from attention_book.attention.positions import Positions
 from attention_book.shapes import Features
 
 

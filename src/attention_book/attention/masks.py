@@ -13,6 +13,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from attention_book.attention.checks import check_boolean, check_radius, reject_where
+from attention_book.attention.distance import distances
 from attention_book.shapes import Lengths, QueryLengths
 
 
@@ -198,6 +199,4 @@ def _distance(num_queries: int, num_keys: int | None, device: torch.device | str
             "num_queries and num_keys: expected 0 or more, "
             f"got num_queries={num_queries}, num_keys={num_keys}"
         )
-    key = torch.arange(num_keys, device=device)
-    query = torch.arange(num_queries, device=device)
-    return key - query[:, None]
+    return distances(num_queries, num_keys, device=device)

@@ -13,6 +13,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from attention_book.attention.checks import check_boolean, check_radius, check_sizes
+from attention_book.attention.distance import distances
 
 Pattern = Bool[Tensor, "position position"]
 
@@ -38,7 +39,7 @@ def strided_mask(
             [1, 0, 1, 0, 1]], dtype=torch.int32)
     """
     check_sizes(num_positions=num_positions, stride=stride)
-    return _distance(num_positions, device) % stride == 0
+    return distances(num_positions, num_positions, device=device) % stride == 0
 
 
 def dilated_mask(
@@ -61,8 +62,8 @@ def dilated_mask(
             [0, 0, 0, 1, 0, 1]], dtype=torch.int32)
     """
     check_radius(radius, smallest=0)
-    check_sizes(dilation=dilation)
-    window = _distance(num_positions, device).abs() <= radius * dilation
+    check_sizes(num_positions=num_positions, dilation=dilation)
+    window = distances(num_positions, num_positions, device=device).abs() <= radius * dilation
     return window & strided_mask(num_positions, stride=dilation, device=device)
 
 
@@ -222,10 +223,3 @@ def reach(mask: Pattern | Sequence[Pattern], num_layers: int) -> Bool[Tensor, "o
         paths = masks[layer % len(masks)].float() @ reached.float()
         reached = reached | (paths > 0)
     return reached
-
-
-def _distance(num_positions: int, device: torch.device | str | None) -> Tensor:
-    """Return how far key j lies after query i: j - i."""
-    check_sizes(num_positions=num_positions)
-    position = torch.arange(num_positions, device=device)
-    return position - position[:, None]

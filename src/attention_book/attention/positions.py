@@ -6,9 +6,7 @@ keys (:meth:`Positions.rotate`), in the scores (:meth:`Positions.bias`), or in w
 averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs.
 """
 
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
+from torch import nn
 
 from attention_book.shapes import Features, HeadBias, HeadOutput, HeadQueries, HeadWeights, Keys
 
@@ -63,32 +61,8 @@ class Positions(nn.Module):
 class NoPositions(Positions):
     """Say nothing about positions: attention then takes its keys for a set.
 
+    >>> import torch
     >>> x = torch.rand(1, 3, 4)
     >>> torch.equal(NoPositions()(x, offset=7), x)
     True
     """
-
-
-def check_offset(offset: int) -> None:
-    """Check the position of the first element.
-
-    Raises:
-        ValueError: if it is negative.
-    """
-    if offset < 0:
-        raise ValueError(f"offset: expected 0 or more, got {offset}")
-
-
-def distances(
-    num_queries: int, num_keys: int, *, offset: int = 0, device: torch.device | None = None
-) -> Int[Tensor, "query key"]:
-    """Return key position minus query position, :math:`j - i`, for every pair.
-
-    >>> distances(2, 4, offset=1)
-    tensor([[-1,  0,  1,  2],
-            [-2, -1,  0,  1]])
-    """
-    check_offset(offset)
-    queries = torch.arange(offset, offset + num_queries, device=device)
-    keys = torch.arange(num_keys, device=device)
-    return keys - queries[:, None]

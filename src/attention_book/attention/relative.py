@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.attention.checks import check_features, check_floating, check_sizes
-from attention_book.attention.positions import Positions, distances
+from attention_book.attention.distance import distances
+from attention_book.attention.positions import Positions
 from attention_book.shapes import HeadBias, HeadOutput, HeadQueries, HeadWeights
 
 

@@ -12,8 +12,9 @@ from attention_book.attention.checks import (
     check_positive,
     check_sizes,
 )
+from attention_book.attention.distance import check_offset
 from attention_book.attention.growing_table import GrowingTable
-from attention_book.attention.positions import Positions, check_offset
+from attention_book.attention.positions import Positions
 from attention_book.shapes import Features
 
 
