@@ -2,7 +2,8 @@
 
 The comment stands on the assertion's own lines, after any other, or alone on the line before
 it where the line would get too long. ``torch.testing.assert_close(…)`` and its like are
-assertions, too.
+assertions, too. One inside a function, an ``if`` or a ``try`` proves nothing: the cell may run
+without it.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def cells(text: str) -> Iterator[tuple[int, str, str]]:
 
 def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
     """Yield each marked line: its number, the slug, the assertion it belongs to."""
-    statements = [node for node in ast.walk(ast.parse(code)) if is_assertion(node)]
+    statements = [node for node in always_run(ast.parse(code).body) if is_assertion(node)]
     lines = code.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(code).readline):
         comment = token.type == tokenize.COMMENT and COMMENT.search(token.string)
@@ -85,9 +86,17 @@ def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
             yield line, comment[1], next(iter(own + next_one), None)
 
 
+def always_run(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that a cell runs in any case, those in loops and ``with`` included."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, ast.For | ast.With):
+            yield from always_run(statement.body)
+
+
 def is_assertion(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return True
+        return not isinstance(node.test, ast.Constant)  # `assert True` says nothing
     if not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)):
         return False
     function = node.value.func

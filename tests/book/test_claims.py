@@ -171,11 +171,26 @@ WRONG = [
     (chapter(slug="b-other"), "# claim", "no {claim} b-answer in this chapter"),
     (chapter() + claim("b-answer"), None, "the claim b-answer stands twice in this chapter"),
     (
-        chapter(assertion="assert 1  # claim: b-answer\nassert 2  # claim: b-answer"),
-        "assert 2",
+        chapter(
+            assertion="assert answer > 1  # claim: b-answer\nassert answer > 2  # claim: b-answer"
+        ),
+        "assert answer > 2",
         "a second assertion has '# claim: b-answer'",
     ),
     (chapter(assertion="answer + 1  # claim: b-answer"), "answer + 1", "belongs to an assertion"),
+    (chapter(assertion="assert True  # claim: b-answer"), "# claim", "belongs to an assertion"),
+    *(
+        (
+            chapter(assertion=f"{head}:\n    assert answer > 50  # claim: b-answer{tail}"),
+            "# claim",
+            "belongs to an assertion",
+        )
+        for head, tail in (
+            ("if answer > 50", ""),
+            ("def never()", ""),
+            ("try", "\nexcept AssertionError:\n    pass"),
+        )
+    ),
     (
         chapter().replace("python3\nfrom", "python3\n:tags: [raises-exception]\nfrom"),
         "# claim",
@@ -218,16 +233,16 @@ def test_claims_read_side_by_side_are_merged():
 
 def test_where_an_assertion_may_carry_its_claim():
     code = (
-        "if True:\n    assert (\n        1 < 2\n    )  # claim: long\n"
-        "# claim: above\nassert 'a'\n"
+        "for n in steps:\n    assert (\n        1 < n\n    )  # claim: long\n"
+        "# claim: above\nassert names\n"
         "torch.testing.assert_close(a, b)      # nearly  # claim: close\n"
         "text = '# claim: no comment'\n"
     )
     found, problems = assertions("# T\n\n" + cell(code, tags="[hide-input]"))
     assert problems == []
     assert {slug: (a.line, a.code) for slug, a in found.items()} == {
-        "long": (8, "assert (\n    1 < 2\n)"),
-        "above": (9, "assert 'a'"),
+        "long": (8, "assert (\n    1 < n\n)"),
+        "above": (9, "assert names"),
         "close": (11, "torch.testing.assert_close(a, b)  # nearly"),
     }
 

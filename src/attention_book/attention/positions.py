@@ -18,6 +18,7 @@ class Positions(nn.Module):
     read piece by piece. The law: the result for a piece, with its offset, is the
     slice of the result for the whole.
 
+    >>> import torch
     >>> positions = Positions()
     >>> x = torch.rand(1, 3, 4)
     >>> torch.equal(positions(x), x)
