@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 #: Set to 1 by the book's build for its kernels.
@@ -29,6 +31,21 @@ def bar_options() -> dict[str, Any]:
         "file": sys.stdout if in_notebook() else sys.stderr,
         "disable": in_book_build() or not (in_notebook() or sys.stderr.isatty()),
     }
+
+
+@contextmanager
+def from_extra(extra: str, library: str) -> Iterator[None]:
+    """Import a library in this block; where there is none, the error names the extra it is in.
+
+    Raises:
+        ImportError: if the library is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f'{library}: expected it installed, got none; pip install "attention-book[{extra}]"'
+        ) from error
 
 
 __all__ = ()  # for the package itself

@@ -7,6 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from attention_book.environment import from_extra
+
 #: Values of a pixel in the files: from 0, paper, to 16, ink.
 _INK = 16.0
 
@@ -166,11 +168,7 @@ def shifted(
 
 
 def _load() -> tuple[Tensor, Tensor]:
-    try:
+    with from_extra("data", "scikit-learn"):
         from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise ImportError(
-            'digit_images: expected scikit-learn; pip install "attention-book[data]" installs it'
-        ) from error
     data = load_digits()
     return torch.from_numpy(data.images).float() / _INK, torch.from_numpy(data.target).long()

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from attention_book.environment import from_extra
+
 SeriesName = Literal["sunspots", "co2"]
 
 
@@ -81,18 +83,9 @@ def load_series(name: SeriesName) -> TimeSeries:
     if name not in get_args(SeriesName):
         expected = ", ".join(get_args(SeriesName))
         raise ValueError(f"name: expected one of {expected}, got {name!r}")
-    datasets = _statsmodels_datasets()
-    return _sunspots(datasets) if name == "sunspots" else _co2(datasets)
-
-
-def _statsmodels_datasets() -> Any:
-    try:
+    with from_extra("data", "statsmodels"):
         from statsmodels import datasets
-    except ImportError as error:
-        raise ImportError(
-            'load_series: expected statsmodels, got none; pip install "attention-book[data]"'
-        ) from error
-    return datasets
+    return _sunspots(datasets) if name == "sunspots" else _co2(datasets)
 
 
 def _sunspots(datasets: Any) -> TimeSeries:

@@ -7,13 +7,14 @@ it cannot look ahead.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.attention.checks import check_sizes
+from attention_book.environment import from_extra
 from attention_book.shapes import Forecast, History
 
 #: Goes on from a past: how many steps, and what they will be.
@@ -140,20 +141,12 @@ def fit_autoregression(
         raise ValueError(
             f"past: expected {2 * max_lags + 2} values for {max_lags} lags, got {len(past)}"
         )
-    ar_model, numbers = _statsmodels_ar(), past.double().numpy()
+    with from_extra("data", "statsmodels"):
+        from statsmodels.tsa import ar_model
+    numbers = past.double().numpy()
     lags = ar_model.ar_select_order(numbers, max_lags, ic=criterion).ar_lags
     params = ar_model.AutoReg(numbers, lags=lags).fit().params.tolist()
     return Autoregression(params[0], past.new_tensor(params[1:]))
-
-
-def _statsmodels_ar() -> Any:
-    try:
-        from statsmodels.tsa import ar_model
-    except ImportError as error:
-        raise ImportError(
-            'fit_autoregression: expected statsmodels, got none; pip install "attention-book[data]"'
-        ) from error
-    return ar_model
 
 
 __all__ = [
