@@ -7,6 +7,8 @@ also be 1 and is then broadcast. The tests check these types at run time
 (jaxtyping with beartype); in production they cost nothing.
 """
 
+from collections.abc import Callable
+
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -47,6 +49,11 @@ StepLogits = Float[Tensor, "batch vocabulary"]
 # A time series: what is known so far, and how it is expected to go on.
 History = Float[Tensor, " time"]
 Forecast = Float[Tensor, " horizon"]
+# Two kinds of functions, no tensors, and so not among the public types below.
+#: Goes on from a past: how many steps, and what they will be.
+GoOn = Callable[[History, int], Forecast]
+#: A method of forecasting: fits itself to a past.
+Method = Callable[[History], GoOn]
 
 #: Between the Transformer's layers: one vector for each token.
 Features = Float[Tensor, "*batch position d_model"]

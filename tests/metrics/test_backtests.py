@@ -159,6 +159,36 @@ def test_one_step_ahead_within_the_past_seasonal_naive_has_mase_one() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("forecast", "got"),
+    [
+        (torch.ones(1), r"the shape \(1,\)"),
+        (torch.ones(4), r"the shape \(4,\)"),
+        (torch.ones(3, 1), r"the shape \(3, 1\)"),
+        (torch.tensor(1.0), r"the shape \(\)"),
+        ([1.0, 2.0, 3.0], "list"),
+        (torch.tensor([1.0, torch.nan, 3.0]), r"\[1\.0, nan, 3\.0\]"),
+        (torch.tensor([1.0, 2.0, torch.inf]), r"\[1\.0, 2\.0, inf\]"),
+    ],
+)
+def test_a_forecast_that_is_none_is_named_with_its_origin(forecast, got: str) -> None:
+    def fails_at_23(past: torch.Tensor):
+        return lambda past, horizon: forecast if len(past) == 23 else past[-1:].repeat(horizon)
+
+    with pytest.raises(ValueError, match=f"method: .* 3 finite numbers from origin 23, got {got}"):
+        backtest(fails_at_23, VALUES, origins=[20, 23, 26], horizon=3)
+
+
+def test_a_value_that_was_not_measured_is_named() -> None:
+    values = VALUES.clone()
+    values[31] = torch.nan
+    with pytest.raises(
+        ValueError, match=r"values: expected finite numbers, got values\[31\] = nan"
+    ):
+        backtest(persistence, values, origins=[20, 30], horizon=3)
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_what_cannot_be_tested_is_refused() -> None:
     for origins in ([], [30, 20], [30, 30]):
         with pytest.raises(ValueError, match="origins: expected rising numbers"):
@@ -167,8 +197,6 @@ def test_what_cannot_be_tested_is_refused() -> None:
         backtest(persistence, VALUES, origins=[7], horizon=3, period=7)
     with pytest.raises(ValueError, match="horizon=3 after the last of 83, got 20 to 81"):
         backtest(persistence, VALUES, origins=[20, 81], horizon=3)
-    with pytest.raises(ValueError, match=r"method: expected 3 numbers from origin 20, got .*\(1,"):
-        backtest(lambda past: lambda past, horizon: past[-1:], VALUES, origins=[20], horizon=3)
     with pytest.raises(ValueError, match="past: expected more than period=5 values, got 5"):
         naive_error(VALUES[:5], 5)
     with pytest.raises(ValueError, match="past: expected values that change"):

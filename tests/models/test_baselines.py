@@ -115,6 +115,20 @@ def test_what_has_no_autoregression_is_a_constant() -> None:
     assert found.constant == pytest.approx(noise.mean().item())
 
 
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
+def test_what_stays_the_same_is_expected_to_stay(value: float) -> None:
+    past = torch.full((40,), value, dtype=torch.float64)
+    assert fit_autoregression(past, max_lags=3)(past, 5).tolist() == [value] * 5
+    past[:3] += 7  # what every fit reads and none explains
+    assert fit_autoregression(past, max_lags=3)(past, 5).tolist() == [value] * 5
+
+
+def test_a_line_goes_on_as_a_line() -> None:
+    line = torch.arange(45.0).double()  # its changes stay the same
+    forecast = differenced(lambda past: fit_autoregression(past, max_lags=3))(line[:40])
+    assert torch.equal(forecast(line[:40], 5), line[40:])
+
+
 def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     past = noisy_wave(11)
     with pytest.raises(ValueError, match="period: expected at least 1, got 0"):

@@ -1,6 +1,6 @@
 """Backtests: forecast from many points of the past, with what was known there, and compare."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -8,11 +8,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_book.attention.checks import check_sizes
-from attention_book.shapes import Forecast, History
+from attention_book.attention.checks import check_sizes, reject_where
+from attention_book.shapes import Forecast, History, Method
 
-#: Fits itself to a past, and returns what goes on from a past for so many steps.
-Method = Callable[[History], Callable[[History, int], Forecast]]
 Table = Float[Tensor, "origin horizon"]
 
 
@@ -118,7 +116,8 @@ def backtest(
 
     Raises:
         ValueError: if the origins do not rise, leave no horizon or no two values to compare,
-            or a method's forecast is no row of ``horizon`` numbers.
+            a value is not finite, or a method's forecast is no row of ``horizon`` finite
+            numbers.
 
     >>> again = lambda past: lambda past, horizon: past[-1:].repeat(horizon)
     >>> values = torch.tensor([1.0, 2.0, 4.0, 7.0, 11.0])
@@ -128,6 +127,7 @@ def backtest(
             [4., 4.]]), 4.25, tensor([1.0000, 1.5000]))
     """
     check_sizes(horizon=horizon, period=period, refit_every=refit_every)
+    reject_where(~values.isfinite(), values, "values", "finite numbers")
     _check_origins(origins, len(values), horizon, period)
     forecasts = []
     for number, origin in enumerate(origins):
@@ -175,11 +175,13 @@ def _check_origins(origins: Sequence[int], num_values: int, horizon: int, period
 
 
 def _checked(forecast: Forecast, horizon: int, origin: int) -> Forecast:
+    expected = f"method: expected {horizon} finite numbers from origin {origin}"
+    if not isinstance(forecast, Tensor):
+        raise ValueError(f"{expected}, got {type(forecast).__name__}")
     if forecast.shape != (horizon,):
-        raise ValueError(
-            f"method: expected {horizon} numbers from origin {origin}, "
-            f"got the shape {tuple(forecast.shape)}"
-        )
+        raise ValueError(f"{expected}, got the shape {tuple(forecast.shape)}")
+    if not forecast.isfinite().all():
+        raise ValueError(f"{expected}, got {forecast.tolist()}")
     return forecast
 
 

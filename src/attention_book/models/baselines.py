@@ -5,7 +5,6 @@ longer one: ``method(past)(past, horizon)``. It is given what lies before and no
 it cannot look ahead.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,12 +14,7 @@ from torch import Tensor
 
 from attention_book.attention.checks import check_sizes
 from attention_book.environment import from_extra
-from attention_book.shapes import Forecast, History
-
-#: Goes on from a past: how many steps, and what they will be.
-GoOn = Callable[[History, int], Forecast]
-#: Fits itself to a past.
-Method = Callable[[History], GoOn]
+from attention_book.shapes import Forecast, GoOn, History, Method
 
 
 def persistence(past: History) -> GoOn:
@@ -122,6 +116,7 @@ def fit_autoregression(
     """Fit an autoregression by least squares, and choose its number of lags.
 
     statsmodels does both; the number of lags is the one with the least information criterion.
+    Where the values never change after the first ``max_lags``, none is needed.
 
     Args:
         past: All it may know.
@@ -141,6 +136,8 @@ def fit_autoregression(
         raise ValueError(
             f"past: expected {2 * max_lags + 2} values for {max_lags} lags, got {len(past)}"
         )
+    if (past[max_lags:] == past[-1]).all():  # an error of 0 has no logarithm, so no criterion
+        return Autoregression(past[-1].item(), past.new_zeros(0))
     with from_extra("data", "statsmodels"):
         from statsmodels.tsa import ar_model
     numbers = past.double().numpy()
@@ -151,8 +148,6 @@ def fit_autoregression(
 
 __all__ = [
     "Autoregression",
-    "GoOn",
-    "Method",
     "differenced",
     "fit_autoregression",
     "persistence",

@@ -1,13 +1,13 @@
 """Training a forecaster on one series: every window of the past is an example."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 
 import torch
 from torch.nn import functional as F
 
 from attention_book.models import Forecaster, ForecasterConfig
-from attention_book.shapes import Forecast, History
+from attention_book.shapes import GoOn, History
 from attention_book.training.descent import Report, descend
 from attention_book.training.schedule import linear_schedule
 
@@ -102,7 +102,7 @@ class WarmForecaster:
         self.model: Forecaster | None = None
         self._seen: History | None = None
 
-    def __call__(self, past: History) -> Callable[[History, int], Forecast]:
+    def __call__(self, past: History) -> GoOn:
         """Train on a past, and return what goes on from it.
 
         Raises:
