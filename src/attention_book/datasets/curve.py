@@ -57,7 +57,7 @@ def sine_data(*, n_train: int = 50, noise: float = 0.5) -> RegressionData:
     check_sizes(n_train=n_train)
     if noise < 0:
         raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise}")
-    x_train, _ = torch.sort(torch.rand(n_train) * 5)
+    x_train = (5 * torch.rand(n_train)).sort().values
     y_train = _curve(x_train) + torch.normal(0.0, noise, (n_train,))
     x_test = torch.arange(0, 5, 0.1)
     return RegressionData(x_train, y_train, x_test, _curve(x_test))
