@@ -1,11 +1,14 @@
 """The causal Transformer over numbers: blind to what comes later, at home in any units."""
 
+import io
+
 import pytest
 import torch
 
 from attention_book.inspection import capture_attention
 from attention_book.models import Forecaster, ForecasterConfig, persistence
 from attention_book.models.layer_config import POSITION_KINDS
+from attention_book.training import load_checkpoint, save_checkpoint
 
 
 def make(mean: float = 3.0, scale: float = 2.0, **settings: object) -> Forecaster:
@@ -82,6 +85,32 @@ def test_forecasting_draws_nothing_and_keeps_the_mode() -> None:
     assert torch.equal(torch.get_rng_state(), state)
     assert model.training
     assert not model.forecast(past, 3).requires_grad
+
+
+def test_loaded_weights_forecast_the_same_in_the_same_units() -> None:
+    model, past = make(mean=3.25, scale=0.1), torch.randn(20).double()
+    other = make(mean=-70.0, scale=9.0)
+    torch.nn.init.normal_(other.embed.weight)
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert (other.mean, other.scale) == (3.25, 0.1)
+    assert torch.equal(other.forecast(past, 5), model.forecast(past, 5))
+
+
+def test_a_checkpoint_holds_the_units(tmp_path) -> None:
+    model, other = make(mean=3.25, scale=0.1), make(mean=-70.0, scale=9.0)
+    save_checkpoint(tmp_path / "model.safetensors", model=model)
+    load_checkpoint(tmp_path / "model.safetensors", model=other)
+    past = torch.randn(20).double()
+    assert torch.equal(other.forecast(past, 5), model.forecast(past, 5))
+
+
+def test_weights_without_their_units_are_refused() -> None:
+    weights = dict(make().named_parameters())
+    with pytest.raises(RuntimeError, match=r"Forecaster:\s+Missing key.* \"_extra_state\""):
+        make().load_state_dict(weights)
 
 
 def test_its_weights_can_be_captured_and_never_look_ahead() -> None:

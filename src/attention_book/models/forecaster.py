@@ -62,7 +62,8 @@ class Forecaster(nn.Module):
         \\frac{y_t - m}{s}\\Bigr)
 
     The stack f says by how much the last value will change. It starts at 0: untrained, the
-    model is :func:`~attention_book.models.persistence`.
+    model is :func:`~attention_book.models.persistence`. Weights learned in these units are worth
+    nothing in others: m and s stand in the ``state_dict`` too, and are loaded with it.
 
     Args:
         config: The settings.
@@ -99,6 +100,14 @@ class Forecaster(nn.Module):
         4.0
         """
         return cls(config, mean=past.mean().item(), scale=past.std().item())
+
+    def get_extra_state(self) -> Tensor:
+        """Return the mean and the scale as the ``state_dict`` keeps them: no cast rounds them."""
+        return torch.tensor([self.mean, self.scale], dtype=torch.float64)
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take the mean and the scale from a ``state_dict``."""
+        self.mean, self.scale = state.tolist()
 
     def forward(self, values: Windows) -> Windows:
         """Return, for each value, the forecast of the next one.
