@@ -67,6 +67,12 @@ def test_the_seed_decides_and_the_global_numbers_are_left_alone() -> None:
     assert torch.equal(torch.rand(2), expected)
 
 
+def test_texts_on_another_device_stay_there() -> None:
+    hidden = mask_tokens(TEXT.to("meta"), WORDS, generator=seeded())
+    assert hidden.tokens.device == hidden.chosen.device == torch.device("meta")
+    assert hidden.tokens.shape == hidden.chosen.shape == TEXT.shape
+
+
 def test_sentences_stand_between_beginning_and_end() -> None:
     ids, real = encode_text([("w01",), ("w02", "w01", "zebra")], WORDS)
     w01, w02 = WORDS.encode(("w01", "w02"))

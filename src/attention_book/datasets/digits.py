@@ -153,7 +153,7 @@ def shifted(
 
     Args:
         images: How much ink there is in each pixel.
-        generator: The source of randomness; by default torch's global one.
+        generator: The source of randomness, on the CPU; by default torch's global one.
 
     >>> image = torch.zeros(1, 4, 4)
     >>> image[0, 1, 1] = 1.0

@@ -72,7 +72,7 @@ def mask_tokens(
         share: Probability that a word is chosen.
         masked: Probability that a chosen word becomes ``<mask>``.
         random: Probability that it becomes a word drawn at random.
-        generator: Of the drawing.
+        generator: Of the drawing, on the CPU; by default torch's global one.
 
     Raises:
         ValueError: if a probability is none, ``masked`` and ``random`` exceed 1 together, or
@@ -89,14 +89,16 @@ def mask_tokens(
     chosen = _draw(tokens, generator) < share
     chosen &= (tokens >= len(SPECIALS)) & (tokens != mask)
     what = _draw(tokens, generator)
-    drawn = others[torch.randint(len(others), tokens.shape, generator=generator)]
+    which = torch.randint(len(others), tokens.shape, generator=generator)
+    drawn = others[which].to(tokens.device)
     hidden = tokens.masked_fill(chosen & (what < masked), mask)
     hidden = torch.where(chosen & (what >= masked) & (what < masked + random), drawn, hidden)
     return MaskedTokens(hidden, chosen)
 
 
 def _draw(tokens: TokenIds, generator: torch.Generator | None) -> Tensor:
-    return torch.rand(tokens.shape, generator=generator)
+    """Draw on the CPU, so that a seed means the same wherever the tokens lie."""
+    return torch.rand(tokens.shape, generator=generator).to(tokens.device)
 
 
 def _numbers(vocabulary: Vocabulary) -> tuple[int, Tensor]:
