@@ -1,5 +1,7 @@
 """The Vision Transformer: a set of patches without positions, and one token that answers."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -149,6 +151,11 @@ def test_wrong_settings_are_named(settings, message):
         make(**settings)
 
 
-def test_images_of_another_size_are_named():
-    with pytest.raises(ValueError, match=r"expected 6 by 6 pixels, got the shape \(2, 6, 8\)"):
-        make()(torch.zeros(2, 6, 8, dtype=torch.float64))
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("shape", [(2, 6, 8), (2, 8, 6), (6, 6), (2, 1, 6, 6), (6,), ()], ids=str)
+def test_images_of_another_shape_are_named(shape):
+    expected = (
+        r"images: expected the axes \(image, height, width\) with 6 by 6 pixels, got the shape "
+    )
+    with pytest.raises(ValueError, match=expected + re.escape(str(shape))):
+        make()(torch.zeros(shape, dtype=torch.float64))

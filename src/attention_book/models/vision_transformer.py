@@ -104,12 +104,13 @@ class VisionTransformer(nn.Module):
         """Return the class token and one vector for each patch, without positions 0, 1, …
 
         Raises:
-            ValueError: if the images have another size.
+            ValueError: if the images have other axes or another size.
         """
         size = self.config.image_size
-        if images.shape[-2:] != (size, size):
+        if images.ndim != 3 or images.shape[1:] != (size, size):
             raise ValueError(
-                f"images: expected {size} by {size} pixels, got the shape {tuple(images.shape)}"
+                f"images: expected the axes (image, height, width) with {size} by {size} pixels, "
+                f"got the shape {tuple(images.shape)}"
             )
         embedded: Tensor = self.embedding(patches(images, self.config.patch_size))
         if self.config.grid:
