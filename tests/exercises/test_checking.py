@@ -116,6 +116,7 @@ def test_who_is_right_where_the_mistake_shows_does_not_make_it():
         (lambda x: x.tolist(), "type"),
         (lambda x: x[None] * 2, "shape"),
         (lambda x: (2 * x).int(), "dtype"),
+        (lambda x: (2 * x).to("meta"), "device"),
         (lambda x: x.mul_(2), "input"),
         (lambda x: -x, "grows"),
         (lambda x: 3 * x, "value"),
@@ -142,6 +143,14 @@ def test_the_finding_shows_the_input_the_expected_and_what_came():
     assert finding.given["x"].tolist() == [0, 1, 2]
     assert finding.expected.tolist() == [0, 2, 4]
     assert finding.got.tolist() == [0, 3, 6]
+
+
+def test_of_a_result_elsewhere_the_device_is_shown():
+    verdict = verdict_on(DOUBLE, lambda x: (2 * x).to("meta"))
+    assert (verdict.finding.expected, verdict.finding.got) == ("cpu", "meta")
+    assert "on another device" in verdict.statement.en
+    assert "另一个设备" in verdict.statement.zh
+    assert "device=x.device" in str(verdict)
 
 
 def test_what_is_special_about_the_input_is_said():

@@ -21,6 +21,11 @@ ROW = torch.tensor([1.0, 2.0, 3.0])
         (ROW, ROW.int(), "dtype"),
         (ROW > 1, ROW > 1, None),
         (ROW > 1, (ROW > 1).int(), "dtype"),
+        (ROW, ROW.to("meta"), "device"),
+        ([ROW], [ROW.to("meta")], "device"),
+        (ROW, ROW[None].to("meta"), "shape"),
+        (0.25, torch.tensor(0.25, device="meta"), "type"),
+        (torch.tensor(0.25), torch.tensor(0.25, device="meta"), "device"),
         (ROW, [1.0, 2.0, 3.0], "type"),
         (ROW, None, "type"),
         (torch.tensor([math.nan]), torch.tensor([math.nan]), None),
@@ -69,6 +74,13 @@ def test_a_call_gets_copies_and_tells_what_it_changed():
     assert outcome_of(lambda rows: rows.append(1), ([],)).changed == 0
     assert outcome_of(lambda rows: rows[0].append(1), ([[]],)).changed == 0
     assert outcome_of(lambda table: table.update(a=2), ({"a": 1},)).changed == 0
+
+
+def test_an_argument_moved_to_another_device_was_changed():
+    def moves(rows):
+        rows[0] = rows[0].to("meta")
+
+    assert outcome_of(moves, ([ROW],)).changed == 0
 
 
 def test_a_module_may_be_an_argument():

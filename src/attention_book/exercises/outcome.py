@@ -15,7 +15,7 @@ from attention_book.exercises.exercise import Answer
 from attention_book.exercises.words import Words
 
 #: In what way two results differ.
-Difference = Literal["type", "shape", "dtype", "value"]
+Difference = Literal["type", "shape", "dtype", "device", "value"]
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,9 @@ def _first(pairs: Any) -> Difference | None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a tensor (or an array) of no axes as a number."""
-    return value.item() if getattr(value, "shape", None) == () else value
+    """Return a tensor (or an array) of no axes as a number, unless it holds none."""
+    holds_one = getattr(value, "shape", None) == () and not getattr(value, "is_meta", False)
+    return value.item() if holds_one else value
 
 
 def _close(expected: float | int, got: float | int) -> bool:
@@ -121,6 +122,8 @@ def _difference_of_tensors(expected: Tensor, got: Tensor) -> Difference | None:
         return "shape"
     if _kind(expected) != _kind(got):
         return "dtype"
+    if expected.device != got.device:
+        return "device"
     if not expected.is_floating_point():
         return None if torch.equal(expected, got) else "value"
     coarse = any(tensor.dtype.itemsize < 4 for tensor in (expected, got))

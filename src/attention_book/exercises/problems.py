@@ -1,6 +1,6 @@
 """What is wrong with an answer on one input, in words: what goes wrong in any exercise."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,13 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
         Words("结果的数据类型不对。", "The result has the wrong data type."),
         None,
     ),
+    "device": (
+        Words("结果在另一个设备上。", "The result is on another device."),
+        Words(
+            "新建的张量要和输入在同一个设备上：`device=x.device`。",
+            "A new tensor belongs on the device of the inputs: `device=x.device`.",
+        ),
+    ),
     "input": (
         Words("函数改动了交给它的参数。", "The function changes an argument that it was given."),
         Words(
@@ -50,6 +57,12 @@ GENERAL: Mapping[str, tuple[Words, Words | None]] = {
         ),
     ),
     "value": (Words("结果与应得的不一样。", "The result differs from the expected one."), None),
+}
+#: What is shown of two tensors that differ in it.
+ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
+    "shape": lambda tensor: tuple(tensor.shape),
+    "dtype": lambda tensor: str(tensor.dtype),
+    "device": lambda tensor: str(tensor.device),
 }
 FORGOTTEN_RETURN = Words(
     "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
@@ -109,9 +122,6 @@ def problem_of(exercise: Exercise, tried: Tried) -> Problem:
         changed = exercise.parameters[tried.answered.changed or 0]
         expected = Words(f"`{changed}` 不变", f"`{changed}` as it was")
         got = Words(f"`{changed}` 变了", f"`{changed}` changed")
-    elif name in ("dtype", "shape") and isinstance(expected, Tensor):
-        expected, got = (
-            str(tensor.dtype) if name == "dtype" else tuple(tensor.shape)
-            for tensor in (expected, got)
-        )
+    elif name in ASPECTS and isinstance(expected, Tensor):
+        expected, got = ASPECTS[name](expected), ASPECTS[name](got)
     return Problem(name, statement, Finding(given, expected, got), hint)
