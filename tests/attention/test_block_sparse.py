@@ -149,6 +149,17 @@ def test_the_smallest_blocks_keep_just_the_visible_pairs():
     assert plan_blocks(mask, block_size=1).kept == pytest.approx(density(mask))
 
 
+@pytest.mark.parametrize(("num_queries", "num_keys"), [(0, 5), (5, 0), (0, 0), (7, 5)])
+def test_of_nothing_visible_nothing_is_kept(num_queries, num_keys):
+    mask = torch.zeros(num_queries, num_keys, dtype=torch.bool)
+    plan = plan_blocks(mask, block_size=2)
+    assert plan.kept == 0.0
+    if num_keys:
+        tensors = draw(num_queries, num_keys, 2)
+        output = block_sparse_attention(*tensors, plan)
+        assert torch.equal(output, dot_product_attention(*tensors, mask))
+
+
 def test_the_scale_is_passed_on():
     tensors, mask = draw(9, 9, 2), causal_mask(9)
     output = block_sparse_attention(*tensors, plan_blocks(mask, block_size=4), scale=0.1)

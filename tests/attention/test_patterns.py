@@ -250,6 +250,11 @@ def test_the_masks_are_never_changed():
         ),
         (lambda: global_mask(5, positions=[-6]), ValueError, "got -6"),
         (
+            lambda: global_mask(5, positions=0),
+            TypeError,
+            r"positions: expected a list such as \[0\], got 0",
+        ),
+        (
             lambda: random_mask(5, num_keys=6),
             ValueError,
             "num_keys: expected a number from 0 to 5, got 6",

@@ -68,11 +68,9 @@ class BlockPlan:
 
     @property
     def kept(self) -> float:
-        """The share of the blocks that are computed."""
-        blocks = _blocks(self.num_queries, self.block_size) * _blocks(
-            self.num_keys, self.block_size
-        )
-        return sum(group.columns.numel() for group in self.groups) / blocks
+        """The share of the blocks that are computed; 0 where there are no blocks."""
+        tall, wide = (_blocks(n, self.block_size) for n in (self.num_queries, self.num_keys))
+        return sum(group.columns.numel() for group in self.groups) / max(tall * wide, 1)
 
 
 def plan_blocks(mask: Bool[Tensor, "query key"], *, block_size: int = 64) -> BlockPlan:

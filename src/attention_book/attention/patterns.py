@@ -109,6 +109,7 @@ def global_mask(
         device: Where to create the mask.
 
     Raises:
+        TypeError: if ``positions`` is a single number.
         ValueError: if the number is below 1, or a position is none of these.
 
     >>> global_mask(4, positions=[0]).int()
@@ -118,6 +119,8 @@ def global_mask(
             [1, 0, 0, 0]], dtype=torch.int32)
     """
     check_sizes(num_positions=num_positions)
+    if isinstance(positions, int):
+        raise TypeError(f"positions: expected a list such as [{positions}], got {positions}")
     seen = torch.zeros(num_positions, dtype=torch.bool, device=device)
     for position in positions:
         if not -num_positions <= position < num_positions:
