@@ -127,6 +127,22 @@ def test_gradients_are_finite_where_nothing_is_seen():
     assert (gradient[:, 2] == 0).all()
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("place", [0, 4, KEYS - 1])
+def test_a_score_that_is_no_number_counts_only_where_it_is_seen(bad, place):
+    scores, values = draw()
+    mask = torch.ones(BATCH, QUERIES, KEYS, dtype=torch.bool)
+    mask[1, 2, place] = False
+    clean = PartialAttention.of(scores, values, mask)
+    scores[1, 2, place] = bad
+    close(PartialAttention.of(scores, values, mask), clean)
+    message = f"scores: expected numbers below inf where seen, got {bad}"
+    with pytest.raises(ValueError, match=message):
+        PartialAttention.of(scores, values)
+    with pytest.raises(ValueError, match="scores: expected numbers below inf where seen"):
+        masked_softmax(scores)
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_bad_input_gets_one_clear_error():
     scores, values = draw()

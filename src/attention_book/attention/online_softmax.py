@@ -54,7 +54,8 @@ class PartialAttention:
 
         Raises:
             TypeError: if the scores are not floating point or the mask is not boolean.
-            ValueError: if the shapes do not fit, or there is no key.
+            ValueError: if the shapes do not fit, there is no key, or a score that can be seen
+                is NaN or ``+inf``.
         """
         check_floating("scores and values", scores, values)
         _check_shapes(scores, values)
@@ -62,6 +63,7 @@ class PartialAttention:
             check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
             scores = torch.where(mask, scores, -math.inf)
         maximum = scores.amax(dim=-1)
+        _check_maximum(maximum)
         exponentials = (scores - _finite(maximum).unsqueeze(-1)).exp()
         return cls(maximum, exponentials.sum(dim=-1), exponentials @ values)
 
@@ -102,6 +104,14 @@ def _check_shapes(scores: Tensor, values: Tensor) -> None:
             "with at least one key, "
             f"got the shapes {tuple(scores.shape)} and {tuple(values.shape)}"
         )
+
+
+def _check_maximum(maximum: Tensor) -> None:
+    """Check the scores by the largest of each query, which is NaN if one of them is."""
+    below = maximum < math.inf
+    if not below.all():
+        got = maximum[~below][0].item()
+        raise ValueError(f"scores: expected numbers below inf where seen, got {got}")
 
 
 def _finite(maximum: Tensor) -> Tensor:
