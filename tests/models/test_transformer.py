@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_book.decoding import beam_search, greedy_search
 from attention_book.inspection import capture_attention
-from attention_book.models import Transformer, TransformerConfig, Translator
+from attention_book.models import LayerStack, Transformer, TransformerConfig, Translator
 from attention_book.models.layer_config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import fit, load_checkpoint, save_checkpoint, xavier_
@@ -114,6 +114,14 @@ def test_a_sentence_gets_the_same_logits_alone(
         alone = source[row : row + 1, :length]
         logits = model(alone, alone > 0, target[row : row + 1])
         torch.testing.assert_close(logits, together[row : row + 1])
+
+
+def test_the_encoder_reads_tokens(model: Transformer, source: Tensor) -> None:
+    mask = (source > 0)[:, None]
+    vectors = model.encoder.embedding(source) * 30**0.5
+    expected = LayerStack.forward(model.encoder, vectors, mask)
+    torch.testing.assert_close(model.encoder(source, mask), expected)
+    torch.testing.assert_close(model.encode(source, source > 0).encoded, expected)
 
 
 def test_every_source_word_counts(model: Transformer, source: Tensor, target: Tensor) -> None:

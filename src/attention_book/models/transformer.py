@@ -16,6 +16,7 @@ from attention_book.models.transformer_state import TransformerMemory, Transform
 from attention_book.shapes import (
     Features,
     Logits,
+    Mask,
     SourceIds,
     SourceMask,
     StepIds,
@@ -40,7 +41,7 @@ class TransformerStack(LayerStack):
     >>> import torch
     >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
     >>> stack = Transformer(config).eval().encoder
-    >>> stack.embed(torch.tensor([[4, 5]])).shape, len(stack.layers)
+    >>> stack(torch.tensor([[4, 5]])).shape, len(stack.layers)
     (torch.Size([1, 2, 32]), 2)
     """
 
@@ -60,6 +61,13 @@ class TransformerStack(LayerStack):
         """Return the tokens' vectors with their positions, counted from ``offset``."""
         vectors = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
         return self.place(vectors, offset=offset)
+
+    def forward(self, tokens: TokenIds, mask: Mask | None = None) -> Features:
+        """Embed the tokens, and send them through all layers: of an encoder, which needs no more.
+
+        True in ``mask`` means: may be seen.
+        """
+        return self.run(self.embed(tokens), mask)
 
 
 class Transformer(nn.Module):
@@ -105,7 +113,7 @@ class Transformer(nn.Module):
         """
         padded = bool((source_lengths(source, source_mask) < source.shape[1]).any())
         mask = source_mask[:, None, :] if padded else None
-        encoded = self.encoder.run(self.encoder.embed(source), mask)
+        encoded = self.encoder(source, mask)
         layers = tuple(layer.read(encoded) for layer in self._decoder_layers())
         return TransformerMemory(encoded, layers, mask)
 
