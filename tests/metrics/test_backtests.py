@@ -167,6 +167,7 @@ def test_one_step_ahead_within_the_past_seasonal_naive_has_mase_one() -> None:
         (torch.ones(3, 1), r"the shape \(3, 1\)"),
         (torch.tensor(1.0), r"the shape \(\)"),
         ([1.0, 2.0, 3.0], "list"),
+        (None, "NoneType"),
         (torch.tensor([1.0, torch.nan, 3.0]), r"\[1\.0, nan, 3\.0\]"),
         (torch.tensor([1.0, 2.0, torch.inf]), r"\[1\.0, 2\.0, inf\]"),
     ],
@@ -175,7 +176,8 @@ def test_a_forecast_that_is_none_is_named_with_its_origin(forecast, got: str) ->
     def fails_at_23(past: torch.Tensor):
         return lambda past, horizon: forecast if len(past) == 23 else past[-1:].repeat(horizon)
 
-    with pytest.raises(ValueError, match=f"method: .* 3 finite numbers from origin 23, got {got}"):
+    error = ValueError if isinstance(forecast, torch.Tensor) else TypeError
+    with pytest.raises(error, match=f"method: .* 3 finite numbers from origin 23, got {got}"):
         backtest(fails_at_23, VALUES, origins=[20, 23, 26], horizon=3)
 
 

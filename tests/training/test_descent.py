@@ -101,3 +101,11 @@ def test_a_negative_number_of_steps_is_named() -> None:
     assert list(descend(lambda: torch.ones(()), optimizer, steps=0)) == []
     with pytest.raises(ValueError, match="steps: expected 0 or more, got -1"):
         next(descend(lambda: torch.ones(()), optimizer, steps=-1))
+
+
+def test_without_a_schedule_the_rates_are_the_callers():
+    parameter = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([parameter], lr=0.5)
+    for _ in descend(lambda: parameter.square().sum(), optimizer, steps=3):
+        optimizer.param_groups[0]["lr"] /= 2
+    assert optimizer.param_groups[0]["lr"] == 0.5 / 2**3

@@ -115,6 +115,7 @@ def backtest(
             still, goes on from the longer past.
 
     Raises:
+        TypeError: if a method's forecast is no tensor.
         ValueError: if the origins do not rise, leave no horizon or no two values to compare,
             a value is not finite, or a method's forecast is no row of ``horizon`` finite
             numbers.
@@ -177,7 +178,7 @@ def _check_origins(origins: Sequence[int], num_values: int, horizon: int, period
 def _checked(forecast: Forecast, horizon: int, origin: int) -> Forecast:
     expected = f"method: expected {horizon} finite numbers from origin {origin}"
     if not isinstance(forecast, Tensor):
-        raise ValueError(f"{expected}, got {type(forecast).__name__}")
+        raise TypeError(f"{expected}, got {type(forecast).__name__}")
     if forecast.shape != (horizon,):
         raise ValueError(f"{expected}, got the shape {tuple(forecast.shape)}")
     if not forecast.isfinite().all():

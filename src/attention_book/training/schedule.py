@@ -82,15 +82,18 @@ def scheduled(
 ) -> Iterator[Callable[[int], None]]:
     """Give a function that sets the learning rates for a step; put them back afterwards.
 
-    Between two epochs the optimizer has the learning rates that the caller gave it.
+    Between two epochs the optimizer has the learning rates that the caller gave it. Without a
+    schedule they are left alone: they are the caller's to change.
     """
+    if schedule is None:
+        yield lambda step: None
+        return
     rates = [group["lr"] for group in optimizer.param_groups]
 
     def set_rates(step: int) -> None:
-        if schedule is not None:
-            factor = schedule(step)
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * factor
+        factor = schedule(step)
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * factor
 
     try:
         yield set_rates
