@@ -13,7 +13,7 @@ SIDE_BY_SIDE := -n 2 --dist loadfile
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site notebooks audit bench clean
+.PHONY: help book test lint types unit site notebooks audit bench robustness clean
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,8 @@ help:
 	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
 	@echo "make bench      time our attention beside torch's, and the building of the book"
+	@echo "make robustness run the chapters with ten other seeds and every set of kernels (hours; can"
+	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
 	@echo "make clean      remove what the build made"
 
 $(INSTALLED): constraints.txt pyproject.toml
@@ -64,6 +66,9 @@ audit: book
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/attention.py
 	$(BIN)/python benchmarks/book.py
+
+robustness: $(INSTALLED)
+	$(BIN)/python scripts/robustness.py $(CHAPTERS) $(if $(RUNS),--runs $(RUNS))
 
 clean:
 	rm -rf book/_build

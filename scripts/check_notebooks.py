@@ -1,8 +1,8 @@
 """Run the exported notebooks from top to bottom where only the package is installed.
 
-By default in a fresh virtual environment that holds the package, pip's choice of its
-dependencies, and a Jupyter kernel: what a reader has. `--here` takes the present environment and
-hides from the kernels what only the book's build and the tests have.
+In a fresh virtual environment that holds the package, pip's choice of its dependencies, and a
+Jupyter kernel: what a reader has. (The book's build runs the same cells with the pinned versions,
+in kernels from which the build's own tools are hidden.)
 """
 
 import argparse
@@ -18,24 +18,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = ROOT / "notebooks"
 
-#: Not installed together with the package.
-HIDDEN = (
-    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4"),
-    *("pytest", "hypothesis", "beartype", "sybil", "playwright", "py_mini_racer"),
-)
-#: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.
-HIDE = f"""
-import sys
-from importlib.machinery import PathFinder
-
-class Without(PathFinder):
-    @classmethod
-    def find_spec(cls, name, path=None, target=None):
-        hidden = name.partition(".")[0] in {set(HIDDEN)!r}
-        return None if hidden else PathFinder.find_spec(name, path, target)
-
-sys.meta_path[sys.meta_path.index(PathFinder)] = Without
-"""
 RUN = """
 import json, sys
 import nbformat
@@ -73,15 +55,6 @@ def run_notebooks(
     return missing | dict(results)
 
 
-def hiding(folder: Path) -> dict[str, str]:
-    """Return an environment for kernels that cannot import the book's tools."""
-    (folder / "sitecustomize.py").write_text(HIDE, encoding="utf8")
-    startup = folder / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
-    path = os.pathsep.join([str(folder), str(ROOT / "src")])
-    return {"PYTHONPATH": path, "IPYTHONDIR": str(folder / "ipython"), "OMP_NUM_THREADS": "1"}
-
-
 def fresh_environment(folder: Path) -> Path:
     """Make a virtual environment with the package and a kernel; return its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
@@ -96,7 +69,6 @@ def fresh_environment(folder: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--here", action="store_true", help="no fresh environment")
     parser.add_argument("names", nargs="*", help="chapters (all of them without any)")
     options = parser.parse_args(arguments)
     notebooks = sorted(NOTEBOOKS.rglob("*.ipynb"))
@@ -106,10 +78,7 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         # The notebooks train their models once, together, and not each of them anew.
         environment = {"OMP_NUM_THREADS": "1", "ATTENTION_BOOK_TRAINED": f"{folder}/trained"}
-        if options.here:
-            python, environment = Path(sys.executable), environment | hiding(Path(folder))
-        else:
-            python = fresh_environment(Path(folder) / "venv")
+        python = fresh_environment(Path(folder) / "venv")
         results = run_notebooks(python, notebooks, environment)
     failed = {name: error for name, error in results.items() if error}
     for name, error in failed.items():

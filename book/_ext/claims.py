@@ -1,12 +1,14 @@
-"""What the book claims, beside the assertion that proves it at every build.
+"""What the book claims, beside its evidence: an assertion, or a measurement with its bound.
 
 * ``::::{claim} slug`` wraps one pair of :::{zh} and :::{en}: a main claim of its chapter;
-* in a cell of the same chapter exactly one assertion carries the comment ``# claim: slug``;
-* ``{claims-list}`` lists them all in reading order, with the measured values as the chapter
-  shows them, the assertion, and a link to the place.
+* in a cell of the same chapter one assertion carries the comment ``# claim: slug`` (a law), or
+  ``notebook.measure("slug", …)`` is called (a measurement), or both;
+* ``{claims-list}`` lists them all in reading order: the words with their values, the evidence,
+  its kind, the numbers of this build, how often the measurement held in the robustness run, and
+  a link to the place. The chapter's other measurements stand folded below its claims.
 
-The cells run in the build, so a claim that no longer holds fails it. A claim without its
-assertion, an assertion without its claim, or a slug that stands twice is a warning.
+The cells run in the build, so a law that no longer holds fails it. A claim without evidence, an
+assertion without its claim, or a slug that stands twice is a warning.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from typing import Any
 
 from bilingual.marks import Bilingual
 from bilingual.nodes import LanguageInline, language_of
-from claim_assertions import Assertion, assertions
+from claim_evidence import Evidence, evidence
+from claim_facts import facts, further
 from docutils import nodes
+from keyed_execution import stored
+from measurements import Measurement, by_name, digest_of_cells, measured_on, robustness
 from reading_order import reading_order
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -40,17 +45,18 @@ EVIDENCE = Bilingual("证据", "evidence")
 class Claim:
     """A claim as its chapter made it: the words with their values, and where they stand."""
 
-    def __init__(self, block: nodes.container, assertion: Assertion | None) -> None:
+    def __init__(self, block: nodes.container, found: list[Evidence]) -> None:
         self.slug: str = block["claim"]
         self.line: int = block.line or 0
         self.words = [detached(child) for child in block.children]
         self.section = [detached(child) for child in title_over(block)]
-        self.assertion = assertion.code if assertion else ""
+        self.code = "\n".join(each.code for each in found)
+        self.is_law = all(each.kind == "law" for each in found)
         self.has_maths = any(any(word.findall(nodes.math)) for word in self.words)
 
     def __repr__(self) -> str:
         parts = "".join(node.pformat() for node in [*self.words, *self.section])
-        return f"{self.slug}\n{parts}\n{self.assertion}"
+        return f"{self.slug}\n{parts}\n{self.code}"
 
 
 class ClaimsHere(nodes.General, nodes.Element):
@@ -90,14 +96,6 @@ def is_claim(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "claim" in node
 
 
-def stored(env: BuildEnvironment, name: str) -> dict[str, Any]:
-    """Return what is remembered under a name for each page."""
-    if not hasattr(env, name):
-        setattr(env, name, {})
-    found: dict[str, Any] = getattr(env, name)
-    return found
-
-
 def detached(node: nodes.Node) -> nodes.Node:
     """Return a copy that holds on to no document and has no ids of its own."""
     copy = node.deepcopy()
@@ -116,10 +114,10 @@ def title_over(node: nodes.Node) -> list[nodes.Node]:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Remember a chapter's claims; complain where claims and assertions don't fit."""
+    """Remember a chapter's claims; complain where claims and evidence don't fit."""
     env = app.env
     path = env.doc2path(env.docname)
-    found, problems = assertions(Path(path).read_text(encoding="utf8"))
+    found, problems = evidence(Path(path).read_text(encoding="utf8"))
     blocks: dict[str, nodes.container] = {}
     for block in doctree.findall(is_claim):
         slug = block["claim"]
@@ -127,14 +125,15 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
             problems.append((block.line, f"the claim {slug} stands twice in this chapter"))
         blocks.setdefault(slug, block)
         if slug not in found:
-            problems.append((block.line, f"no assertion of this chapter has '# claim: {slug}'"))
-    for slug, assertion in found.items():
-        if slug not in blocks:
-            problems.append((assertion.line, f"no {{claim}} {slug} in this chapter"))
+            message = f"no assertion or measurement of this chapter belongs to the claim {slug}"
+            problems.append((block.line, message))
+    for slug, each in found.items():
+        if slug not in blocks and any(one.kind == "law" for one in each):
+            problems.append((each[0].line, f"no {{claim}} {slug} in this chapter"))
     for line, message in problems:
         logger.warning(message, location=f"{path}:{line}", type="claims")
     if blocks:
-        claims = [Claim(block, found.get(slug)) for slug, block in blocks.items()]
+        claims = [Claim(block, found.get(slug, [])) for slug, block in blocks.items()]
         stored(env, "claims")[env.docname] = claims
 
 
@@ -170,7 +169,8 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
         if any(claim.has_maths for _, claims in claims_in_order(env) for claim in claims):
             env.get_domain("math").data["has_equations"][page] = True  # for its stylesheet
     facts = [(page, number_of(env, page), claims) for page, claims in claims_in_order(env)]
-    digest = hashlib.sha256(repr((pages, facts)).encode()).hexdigest()
+    numbers = [measured_on(env, page) for page, _ in claims_in_order(env)]
+    digest = hashlib.sha256(repr((pages, facts, numbers, robustness(app))).encode()).hexdigest()
     if digest == getattr(env, "claims_digest", None):
         return []
     env.claims_digest = digest  # type: ignore[attr-defined]
@@ -210,6 +210,7 @@ class ListClaims(SphinxPostTransform):
     default_priority = 2  # before glued values of other pages and references are resolved
 
     def run(self, **kwargs: Any) -> None:
+        self.record = robustness(self.app)
         for here in list(self.document.findall(ClaimsHere)):
             chapters = [self.chapter(*each) for each in claims_in_order(self.env)]
             here.replace_self(chapters)
@@ -218,10 +219,22 @@ class ListClaims(SphinxPostTransform):
         title = nodes.title("", "", *chapter_title(self.env, page))
         if number := number_of(self.env, page):
             title["secnumber"] = number
-        entries = [self.entry(page, claim) for claim in claims]
+        found = by_name(measured_on(self.env, page))
+        record = self.record.get(page, {})
+        if record.get("cells") != digest_of_cells(self.env, page):
+            record = {}  # of other cells than these
+        held = record.get("measurements", {})
+        entries: list[nodes.Node] = [
+            self.entry(page, claim, found.pop(claim.slug, []), held.get(claim.slug))
+            for claim in claims
+        ]
+        if found:
+            entries += further(found, held)
         return nodes.section("", title, *entries, ids=[f"claims-{page}"])
 
-    def entry(self, page: str, claim: Claim) -> nodes.container:
+    def entry(
+        self, page: str, claim: Claim, found: list[Measurement], held: dict[str, Any] | None
+    ) -> nodes.container:
         words = [child.deepcopy() for child in claim.words]
         for word in words:
             for reference in word.findall(addnodes.pending_xref):
@@ -234,9 +247,10 @@ class ListClaims(SphinxPostTransform):
             link["classes"].append("claim-place")
             paragraph += [nodes.Text(" "), link]
         entry = nodes.container("", *words, ids=[f"claim-{claim.slug}"], classes=["claim-entry"])
-        if claim.assertion:
-            code = nodes.literal_block(claim.assertion, claim.assertion, language="python")
+        if claim.code:
+            code = nodes.literal_block(claim.code, claim.code, language="python")
             entry += nodes.container("", code, classes=["claim-assertion"])
+        entry += facts(claim.is_law, found, held)
         return entry
 
 
@@ -279,6 +293,7 @@ def add_static(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("measurements")
     app.add_node(ClaimsHere)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("claims-list", ClaimsListDirective)

@@ -1,29 +1,36 @@
 """Execute the cells that could give another result than last time, and no others.
 
-The outputs of a notebook are kept under a key of everything that can change them: the package's
-source and fonts, the pinned versions, the data, Python, and the code of the notebook's own cells.
-Prose and captions are not part of it. Notebooks without kept outputs are executed side by side
-(``BOOK_JOBS`` kernels, at most 4 unless told otherwise) before Sphinx reads the pages.
+The outputs of a notebook are kept under a key of everything that can change them: the code of its
+own cells, the code of the package that these can run (imports followed name by name, docstrings
+and comments left out, see code_closure), the package's data, the installed versions, Python, and
+the settings of the environment that choose seeds and kernels. Prose and captions are not part of
+it. Notebooks without kept outputs are executed side by side (``BOOK_JOBS`` kernels, at most 4
+unless told otherwise) before Sphinx reads the pages.
 
 A notebook with a failing cell is never kept: each build executes it again, reports every failure
 and shows what the cells wrote (strict_build then fails the build).
 """
 
-import hashlib
-import json
 import os
-import platform
-import shutil
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from fresh_pages import digest_of_files
+from code_closure import Package
+from kept_outputs import INPUTS, Outputs, code_of, surroundings_key
 from myst_nb import sphinx_ as myst_nb_sphinx
 from myst_nb.core.execute import NotebookClientBase
 from myst_nb.core.read import create_nb_reader
-from notebook_runner import Problem, Run, execute_all, kernel_environment
+from notebook_runner import (
+    HIDDEN,
+    MEASUREMENT_TYPE,
+    Problem,
+    Run,
+    execute_all,
+    kernel_environment,
+    measurements_in,
+)
+from seconds_table import seconds_table
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -31,92 +38,16 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-#: Files, relative to the repository, that can change a result.
-INPUTS = ("src/**/*", "constraints.txt", "book/data/**/*")
-
-#: Packages whose versions can change a result.
-PACKAGES = (
-    *("torch", "numpy", "matplotlib", "contourpy", "jaxtyping"),
-    *("sacrebleu", "tokenizers", "safetensors", "statsmodels", "scikit-learn"),
-    *("ipykernel", "ipython", "matplotlib-inline", "nbclient"),
-)
-
-#: Tells the package where this build keeps its trained models: under the same key as the
-#: outputs, so that a model never outlives the code that trained it.
+#: Tells the package where this build keeps its trained models.
 TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
-TRAINED = "trained"
-
-#: How many sets of outputs are kept, so that switching between two branches executes nothing.
-KEPT_KEYS = 4
-
-
-def installed_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
-
-
-def results_key(root: Path, patterns: list[str]) -> str:
-    """Return the key of everything outside the notebooks that can change their results."""
-    digest = hashlib.sha256(f"{platform.python_version()} {platform.machine()}\n".encode())
-    for package in PACKAGES:
-        digest.update(f"{package}=={installed_version(package)}\n".encode())
-    for file in ("notebook_runner.py", "keyed_execution.py"):
-        digest.update((Path(__file__).parent / file).read_bytes())
-    files = {p for pattern in patterns for p in root.glob(pattern) if p.is_file()}
-    files = {p for p in files if "__pycache__" not in p.parts and ".egg-info" not in str(p)}
-    digest.update(digest_of_files(files, root).encode())
-    return digest.hexdigest()[:16]
-
-
-def trained_folder(root: Path) -> Path:
-    """Return where a build of the present sources in ``root`` keeps its trained models."""
-    key = results_key(root, list(INPUTS))
-    return root / "book" / "_build" / ".jupyter_cache" / key / TRAINED
-
-
-def notebook_key(notebook: nbformat.NotebookNode) -> str:
-    """Return the key of a notebook's own code."""
-    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:32]
 
 
 def requests_for_models(notebook: nbformat.NotebookNode) -> int:
     """Return how often a notebook asks for trained models, about: the most will take longest."""
-    cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    cells = code_of(notebook)
     if not any("attention_book.recipes" in source for source in cells):
         return 0
     return sum(source.count("trained") + source.count("held_out") for source in cells)
-
-
-class Outputs:
-    """The kept outputs: one folder for each results key, one file for each notebook."""
-
-    def __init__(self, folder: Path, key: str) -> None:
-        self.folder = folder / key
-        self.folder.mkdir(parents=True, exist_ok=True)
-        os.utime(self.folder)  # `prune` keeps what was used last
-        self.prune(folder)
-
-    @staticmethod
-    def prune(folder: Path) -> None:
-        newest = sorted(folder.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
-        for old in newest[KEPT_KEYS:]:
-            shutil.rmtree(old, ignore_errors=True)
-
-    def path(self, notebook: nbformat.NotebookNode) -> Path:
-        return self.folder / f"{notebook_key(notebook)}.ipynb"
-
-    def load(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
-        path = self.path(notebook)
-        return nbformat.read(path, as_version=4) if path.is_file() else None
-
-    def save(self, notebook: nbformat.NotebookNode) -> None:
-        path = self.path(notebook)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        nbformat.write(notebook, temporary)
-        temporary.replace(path)  # whole or not at all, whenever the build is interrupted
 
 
 class KeptClient(NotebookClientBase):
@@ -130,7 +61,8 @@ class KeptClient(NotebookClientBase):
         code = [cell for cell in self.executed.cells if cell.cell_type == "code"]
         own = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
         for cell, done in zip(own, code, strict=True):
-            cell.outputs = done.outputs
+            # Measurements are shown by an extension of their own.
+            cell.outputs = [o for o in done.outputs if MEASUREMENT_TYPE not in o.get("data", {})]
             cell.execution_count = done.execution_count
         self.notebook.metadata["language_info"] = self.executed.metadata.get("language_info", {})
 
@@ -142,10 +74,12 @@ class Executor:
         self.app = app
         build = Path(app.outdir).parent
         self.root = Path(app.srcdir).parent
-        self.key = results_key(self.root, app.config.keyed_execution_inputs)
-        self.outputs = Outputs(build / ".jupyter_cache", self.key)
-        self.environment = kernel_environment(build / ".kernels", self.root / "src")
-        self.environment[TRAINED_VARIABLE] = str(self.outputs.folder / TRAINED)
+        surroundings = surroundings_key(self.root, app.config.keyed_execution_inputs)
+        self.outputs = Outputs(build / ".jupyter_cache", surroundings, Package(self.root / "src"))
+        self.environment = kernel_environment(
+            build / ".kernels", self.root / "src", app.config.keyed_execution_hidden
+        )
+        self.environment[TRAINED_VARIABLE] = str(self.outputs.trained)
         self.failed: dict[str, nbformat.NotebookNode] = {}
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:
@@ -156,6 +90,12 @@ class Executor:
         reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)  # type: ignore[attr-defined]
         notebook = reader and reader.read(text)
         return notebook if notebook and any(c.cell_type == "code" for c in notebook.cells) else None
+
+    def executed(
+        self, docname: str, notebook: nbformat.NotebookNode
+    ) -> nbformat.NotebookNode | None:
+        """Return the page's notebook with its outputs, those of a failed run included."""
+        return self.failed.get(docname) or self.outputs.load(notebook)
 
     def execute(self, docnames: list[str]) -> None:
         """Execute those of the pages that have no kept outputs."""
@@ -179,10 +119,33 @@ class Executor:
             if run.problems:
                 self.failed[run.name] = run.notebook
             for problem in run.problems:
-                self.report(run.name, problem)
+                self.report(run, problem)
+        table = Path(self.app.outdir).parent / "seconds.md"
+        table.write_text(seconds_table(runs, self.outputs.trained), encoding="utf8")
+        logger.info("where the time went: %s", table.relative_to(self.root))
 
-    def report(self, docname: str, problem: Problem) -> None:
-        logger.error("%s: %s", docname, problem, location=docname, type="keyed_execution")
+    def report(self, run: Run, problem: Problem) -> None:
+        path = self.app.env.doc2path(run.name)
+        place = f"{path}:{line_in_file(run.notebook, Path(path), problem)}"
+        logger.error("%s", problem, location=place, type="keyed_execution")
+
+
+def line_of_cell(notebook: nbformat.NotebookNode, path: Path, cell: int) -> int:
+    """Return the line of a page's file, counted from 1, at which a cell's code begins."""
+    codes = [
+        (start, each.source)
+        for start, each in zip(notebook.metadata["source_map"], notebook.cells, strict=True)
+        if each.cell_type == "code"
+    ]
+    fence, source = codes[cell - 1]
+    lines = path.read_text(encoding="utf8").splitlines()
+    first = source.split("\n")[0]
+    return next((n for n in range(fence + 1, len(lines) + 1) if lines[n - 1] == first), fence)
+
+
+def line_in_file(notebook: nbformat.NotebookNode, path: Path, problem: Problem) -> int:
+    """Return the line of a page's file that a problem came from, or that its cell begins at."""
+    return line_of_cell(notebook, path, problem.cell) + max(problem.line - 1, 0)
 
 
 class Progress:
@@ -218,35 +181,62 @@ def start(app: Sphinx) -> None:
         notebook: Any, source: str, nb_config: Any, client_logger: Any, read_fmt: Any = None
     ) -> NotebookClientBase:
         client = KeptClient(notebook, Path(source), nb_config, client_logger)
-        client.executed = executor.failed.get(app.env.docname) or executor.outputs.load(notebook)
+        client.executed = executor.executed(app.env.docname, notebook)
+        remember(app.env, notebook, client.executed, executor.outputs)
         return client
 
     myst_nb_sphinx.create_client = create_client
 
 
+def remember(env: Any, notebook: Any, executed: Any, outputs: Outputs) -> None:
+    """Remember the page's key, to see when it is outdated, and what its cells measured."""
+    cells = code_of(notebook)
+    stored(env, "results_keys")[env.docname] = (cells, outputs.key(cells))
+    path = Path(env.doc2path(env.docname))
+    found = measurements_in(executed) if executed is not None else []
+    stored(env, "measurements")[env.docname] = [
+        {**each, "line": line_of_cell(notebook, path, each["cell"])} for each in found
+    ]
+
+
+def stored(env: Any, name: str) -> dict[str, Any]:
+    """Return what is remembered under a name for each page."""
+    if not hasattr(env, name):
+        setattr(env, name, {})
+    found: dict[str, Any] = getattr(env, name)
+    return found
+
+
+def forget(app: Sphinx, env: Any, docname: str) -> None:
+    for name in ("results_keys", "measurements"):
+        stored(env, name).pop(docname, None)
+
+
+def merge(app: Sphinx, env: Any, docnames: set[str], other: Any) -> None:
+    for name in ("results_keys", "measurements"):
+        theirs = stored(other, name)
+        stored(env, name).update({page: theirs[page] for page in docnames if page in theirs})
+
+
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     """Read the executed pages again when something outside them may have changed the results."""
-    keys: dict[str, str] = getattr(env, "results_keys", {})
-    return [docname for docname, key in keys.items() if key != app.keyed_execution.key]  # type: ignore[attr-defined]
+    outputs: Outputs = app.keyed_execution.outputs  # type: ignore[attr-defined]
+    keys = stored(env, "results_keys")
+    return [page for page, (cells, key) in keys.items() if outputs.key(cells) != key]
 
 
 def execute_pages(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
     app.keyed_execution.execute(docnames)  # type: ignore[attr-defined]
 
 
-def remember_key(app: Sphinx, doctree: Any) -> None:
-    if not hasattr(app.env, "results_keys"):
-        app.env.results_keys = {}  # type: ignore[attr-defined]
-    if "kernelspec" in app.env.metadata.get(app.env.docname, {}):
-        app.env.results_keys[app.env.docname] = app.keyed_execution.key  # type: ignore[attr-defined]
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("fresh_pages")
     app.add_config_value("keyed_execution_inputs", list(INPUTS), "")
+    app.add_config_value("keyed_execution_hidden", list(HIDDEN), "")
     app.connect("config-inited", turn_off_myst_nb, priority=10)
     app.connect("builder-inited", start, priority=900)  # after myst-nb's own
     app.connect("env-get-outdated", outdated)
     app.connect("env-before-read-docs", execute_pages)
-    app.connect("doctree-read", remember_key)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

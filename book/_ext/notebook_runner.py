@@ -2,22 +2,27 @@
 
 Knows nothing of Sphinx: notebooks in, executed notebooks and problems out. ``keyed_execution``
 uses it for the book, and the tests call it directly.
+
+The cells after a failing one run as well, so that every law that fails is found in one go; errors
+that only follow from the first one are not reported.
 """
 
 import asyncio
 import atexit
+import json
 import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
@@ -33,8 +38,31 @@ FIXED_ENVIRONMENT = {
     "ATTENTION_BOOK_BUILD": "1",
 }
 
+#: The type of output under which ``notebook.measure`` leaves a measurement.
+MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
+
 #: Each kernel would otherwise print a warning that it talks over a socket of this machine.
 QUIETLY = ("--IPKernelApp.log_level=CRITICAL",)
+
+
+#: What the build and the tests have installed and a reader of the notebooks has not.
+HIDDEN = (
+    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4"),
+    *("pytest", "hypothesis", "beartype", "sybil", "playwright", "py_mini_racer"),
+)
+#: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.
+HIDE = """
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        hidden = name.partition(".")[0] in {hidden!r}
+        return None if hidden else PathFinder.find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = Without
+"""
 
 
 @dataclass(frozen=True)
@@ -42,11 +70,12 @@ class Problem:
     """What went wrong in one cell."""
 
     cell: int  # counted from 1, code cells only
-    first_line: str
+    code: str  # the line it came from where that is known, else the cell's first line
     error: str
+    line: int = 0  # within the cell, counted from 1; 0: not known
 
     def __str__(self) -> str:
-        return f"cell {self.cell} ({self.first_line!r}): {self.error}"
+        return f"cell {self.cell} ({self.code!r}): {self.error}"
 
 
 @dataclass
@@ -61,18 +90,25 @@ class Run:
     problems: list[Problem] = field(default_factory=list)
 
 
-def kernel_environment(scratch: Path, source: Path) -> dict[str, str]:
+def kernel_environment(
+    scratch: Path, source: Path, hidden: Iterable[str] = HIDDEN
+) -> dict[str, str]:
     """Return the kernels' environment: nothing of the user's IPython or matplotlib settings.
 
     Args:
         scratch: a folder for the kernels' own files.
         source: the folder that holds the package; it is imported from there, not from another
             installed copy, so that what runs is what was hashed.
+        hidden: packages that the cells cannot import, so that what runs here runs for a reader
+            who has installed the package alone.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     settings = scratch / "matplotlibrc"
     settings.touch()
-    path = os.pathsep.join(p for p in (str(source), os.environ.get("PYTHONPATH")) if p)
+    without = HIDE.replace("{hidden!r}", repr(set(hidden)))
+    (scratch / "sitecustomize.py").write_text(without, encoding="utf8")
+    folders = (str(scratch), str(source), os.environ.get("PYTHONPATH"))
+    path = os.pathsep.join(folder for folder in folders if folder)
     return {
         **os.environ,
         **FIXED_ENVIRONMENT,
@@ -88,11 +124,13 @@ def first_line(source: str) -> str:
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 
-def describe_error(output: NotebookNode) -> str:
-    """Return an error's type and message, and the cell's line that it came from."""
+def problem_of_error(cell: int, source: str, output: NotebookNode) -> Problem:
+    """Return an error's type, message and the cell's line that it came from."""
     error = f"{output.ename}: {output.evalue}".removesuffix(": ")
     line = FAILING_LINE.search(ANSI.sub("", "\n".join(output.traceback)))
-    return f"{error} (line {line[1]}: {line[2].strip()})" if line else error
+    if line is None:
+        return Problem(cell, first_line(source), ANSI.sub("", error))
+    return Problem(cell, line[2].strip(), ANSI.sub("", error), int(line[1]))
 
 
 def problems_in_outputs(notebook: NotebookNode) -> list[Problem]:
@@ -101,28 +139,56 @@ def problems_in_outputs(notebook: NotebookNode) -> list[Problem]:
     code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, cell in enumerate(code_cells, start=1):
         for output in cell.get("outputs", []):
-            if output.output_type == "error":
+            if output.output_type == "error" and not may_raise(cell):
                 # Also a failing repr: IPython reports it beside a cell that "succeeded".
-                error = describe_error(output)
+                problems.append(problem_of_error(number, cell.source, output))
             elif output.output_type == "stream" and output.name == "stderr":
-                error = f"wrote to stderr: {output.text.strip()}"
-            else:
-                continue
-            problems.append(Problem(number, first_line(cell.source), ANSI.sub("", error)))
-    return problems
+                error = f"wrote to stderr: {ANSI.sub('', output.text).strip()}"
+                problems.append(Problem(number, first_line(cell.source), error))
+    return without_consequences(problems)
+
+
+def may_raise(cell: NotebookNode) -> bool:
+    return "raises-exception" in cell.metadata.get("tags", [])
+
+
+def without_consequences(problems: list[Problem]) -> list[Problem]:
+    """Leave out the errors that may only be there because an earlier cell failed.
+
+    A cell that failed leaves its names unset: what raises after it tells nothing new, unless it
+    is an assertion of its own.
+    """
+    first = problems[0].cell if problems else 0
+    return [p for p in problems if p.cell == first or p.error.startswith("AssertionError")]
+
+
+def measurements_in(notebook: NotebookNode) -> list[dict[str, Any]]:
+    """Return the measurements that the cells recorded, each with its cell, counted from 1."""
+    code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [
+        {"cell": number, **json.loads(output.data[MEASUREMENT_TYPE])}
+        for number, cell in enumerate(code_cells, start=1)
+        for output in cell.get("outputs", [])
+        if MEASUREMENT_TYPE in output.get("data", {})
+    ]
 
 
 async def execute(run: Run, environment: dict[str, str]) -> None:
-    """Execute one notebook in a kernel of its own; fill in its seconds and problems."""
+    """Execute one notebook in a kernel of its own; fill in its seconds and problems.
+
+    Each cell's seconds stand in its metadata, under "seconds".
+    """
     start = time.perf_counter()
     client = NotebookClient(
-        run.notebook, timeout=run.timeout, kernel_name="python3", extra_arguments=list(QUIETLY)
+        run.notebook,
+        timeout=run.timeout,
+        allow_errors=True,
+        kernel_name="python3",
+        extra_arguments=list(QUIETLY),
     )
     other = []
     try:
         await client.async_execute(cwd=str(run.folder), env=environment)
-    except CellExecutionError:
-        pass  # the error stands among the outputs
     except Exception as error:  # a dead kernel, a timeout, no kernel at all
         number = max(1, client.code_cells_executed)
         code = [c.source for c in run.notebook.cells if c.cell_type == "code"]
@@ -133,9 +199,20 @@ async def execute(run: Run, environment: dict[str, str]) -> None:
         # nbclient leaves this behind if the kernel never answered; at exit it would fail
         atexit.unregister(client._cleanup_kernel)
     run.seconds = time.perf_counter() - start
+    note_seconds(run.notebook)
     beside = {problem.cell for problem in other}
     found = [p for p in problems_in_outputs(run.notebook) if p.cell not in beside]
     run.problems = found + other
+
+
+def note_seconds(notebook: NotebookNode) -> None:
+    """Replace nbclient's four time stamps of each cell by the seconds that it took."""
+    for cell in notebook.cells:
+        stamps = cell.metadata.pop("execution", {})
+        begin, end = stamps.get("iopub.status.busy"), stamps.get("shell.execute_reply")
+        if begin and end:
+            took = datetime.fromisoformat(end) - datetime.fromisoformat(begin)
+            cell.metadata["seconds"] = round(took.total_seconds(), 2)
 
 
 async def _execute_all(

@@ -4,7 +4,11 @@
 returns 0 because Sphinx does not read the pages again. Here every warning (a failing cell, an
 unknown reference, a formula that KaTeX cannot parse) makes the build's exit status 1, is repeated
 in a list at the end, and marks its page to be read again until it is mended.
+
+What only follows from a cell that failed, such as its missing numbers and figures, is not told.
 """
+
+from __future__ import annotations
 
 import json
 import logging as python_logging
@@ -43,6 +47,23 @@ class Problem:
         )
 
 
+class Consequences(python_logging.Filter):
+    """Keeps silent what only follows from a failed cell: a number or a figure that is not there."""
+
+    def __init__(self, collector: Collector) -> None:
+        super().__init__()
+        self.collector = collector
+
+    def filter(self, record: python_logging.LogRecord) -> bool:
+        app = self.collector.app
+        failed = getattr(getattr(app, "keyed_execution", None), "failed", {})
+        kind, subtype = getattr(record, "type", None), getattr(record, "subtype", None)
+        if not failed or not (kind == "ref" or (kind, subtype) == ("mystnb", "glue")):
+            return True
+        page = self.collector.page_of(place_of(getattr(record, "location", None)))
+        return page not in failed
+
+
 class Collector(python_logging.Handler):
     """Listens to Sphinx's log and keeps the warnings that its settings do not suppress."""
 
@@ -65,7 +86,7 @@ class Collector(python_logging.Handler):
 
     def page_of(self, place: str) -> str | None:
         """Return the page that a place names, else the page that is being read or written."""
-        env = self.app.env
+        env = getattr(self.app, "env", None)  # there is none while the extensions are loaded
         if env is None:
             return None
         file = LINE_NUMBER.sub("", place)
@@ -92,8 +113,11 @@ def place_of(location: Any) -> str:
 
 
 def listen(app: Sphinx) -> None:
-    app.strict_build = Collector(app)  # type: ignore[attr-defined]
-    python_logging.getLogger(logging.NAMESPACE).addHandler(app.strict_build)  # type: ignore[attr-defined]
+    app.strict_build = collector = Collector(app)  # type: ignore[attr-defined]
+    log = python_logging.getLogger(logging.NAMESPACE)
+    log.addHandler(collector)
+    for handler in log.handlers:
+        handler.addFilter(Consequences(collector))
 
 
 def unsound_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:

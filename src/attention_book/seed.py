@@ -1,5 +1,6 @@
 """One call that makes a run repeatable."""
 
+import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,9 +8,20 @@ from contextlib import contextmanager
 import numpy as np
 import torch
 
+#: Added to every seed by who asks whether a result holds for other draws (`make robustness`).
+OFFSET_VARIABLE = "ATTENTION_BOOK_SEED_OFFSET"
+
+
+def shifted(seed: int) -> int:
+    """Return the seed plus the offset that the environment asks for, by default 0."""
+    return seed + int(os.environ.get(OFFSET_VARIABLE) or 0)
+
 
 def set_seed(seed: int = 42) -> None:
     """Seed Python, NumPy and torch (CPU and every GPU).
+
+    Where the environment variable ``ATTENTION_BOOK_SEED_OFFSET`` holds a number, it is added
+    to the seed: the same chapters with other draws.
 
     The numbers drawn afterwards depend on the seed *and* on the order of the
     draws: an extra ``torch.rand`` in between changes everything after it.
@@ -23,6 +35,7 @@ def set_seed(seed: int = 42) -> None:
     """
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed={seed} is outside [0, 2**32)")
+    seed = shifted(seed)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)

@@ -25,9 +25,9 @@ def run_cells(tmp_path, *sources):
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("# why\nraise ValueError('no')", r"ValueError: no \(line 2: raise ValueError"),
-        ("y = 2\nassert x == y", r"AssertionError \(line 2: assert x == y\)"),
-        ("import json\njson.loads('')", r"JSONDecodeError: .*\(line 2: json.loads"),
+        ("# why\nraise ValueError('no')", r"ValueError: no"),
+        ("y = 2\nassert x == y", r"AssertionError"),
+        ("import json\njson.loads('')", r"JSONDecodeError: .*"),
         ("import sys; print('careful', file=sys.stderr)", "wrote to stderr: careful"),
         ("import warnings; warnings.warn('old')", "wrote to stderr: .*UserWarning: old"),
         ("class A:\n    def _repr_html_(self): 1/0\nA()", "ZeroDivisionError: division by zero"),
@@ -38,8 +38,9 @@ def test_each_way_to_go_wrong_is_found_and_located(tmp_path, source, error):
     run = run_cells(tmp_path, "x = 1", source)
     (problem,) = run.problems
     assert problem.cell == 2
-    assert problem.first_line in source
-    assert not problem.first_line.startswith("#")
+    assert problem.code in source
+    assert not problem.code.startswith("#")
+    assert problem.line == (2 if "\n" in source and "class" not in source else problem.line)
     assert re.search(error, problem.error, re.S)
 
 
@@ -115,14 +116,18 @@ def test_only_what_changed_is_executed(tiny_book):
     assert "43" in book.page("b")
 
     package = book.repo / "src/tiny/__init__.py"
+    package.write_text('"""In new words."""\nANSWER = 42  # still\n', encoding="utf8")
+    book.build()
+    assert executions() == [1, 2], "docstrings and comments execute nothing"
+
     package.write_text("ANSWER = 43\n", encoding="utf8")
     book.build()
-    assert executions() == [2, 3], "the package's source is behind every result"
+    assert executions() == [2, 2], "code executes the chapters that import it, and no other"
     assert "answer 43" in book.page("a")
 
     package.write_text("ANSWER = 42\n", encoding="utf8")
     book.build()
-    assert executions() == [2, 3], "results of an earlier state are still there"
+    assert executions() == [2, 2], "results of an earlier state are still there"
     assert "answer 42" in book.page("a")
 
 
@@ -162,17 +167,21 @@ def test_numbers_follow_when_pages_come_and_go(tiny_book):
     assert "Fig. 1" in book.page("intro"), "also a page that is only written again"
 
 
+BROKEN = 'raise RuntimeError("broken")'
+
+
 def test_failures_are_all_listed_and_the_good_chapters_kept(tiny_book):
     book = tiny_book(
         KEYED,
         intro="# T\n",
-        bad=HEADER + "# B\n\n" + cell("x = 1") + cell("raise RuntimeError('broken')"),
+        bad=HEADER + "# B\n\n" + cell("x = 1") + cell("\n" + BROKEN, tags="[hide-input]"),
         good=HEADER + "# G\n\n" + cell("print('fine')"),
         worse=HEADER + "# W\n\n" + cell("1 / 0"),
     )
     log = book.build(fails=True)
-    assert "bad: cell 2 (\"raise RuntimeError('broken')\"): RuntimeError: broken (line 1" in log
-    assert "worse: cell 1 ('1 / 0'): ZeroDivisionError: division by zero" in log
+    line = (book.book / "bad.md").read_text(encoding="utf8").split("\n").index(BROKEN) + 1
+    assert f"book/bad.md:{line}: cell 2 ('{BROKEN}'): RuntimeError: broken" in log
+    assert "cell 1 ('1 / 0'): ZeroDivisionError: division by zero" in log
     again = book.build(fails=True)
     assert "executing 2 chapters" in again, "the good chapter is not executed again"
     assert "RuntimeError: broken" in again
@@ -232,14 +241,27 @@ def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
 
 
 def test_old_results_are_pruned(tmp_path):
-    from keyed_execution import KEPT_KEYS, Outputs
+    from code_closure import Package
+    from kept_outputs import KEPT_NOTEBOOKS, KEPT_SETS, Outputs
 
-    for age in range(KEPT_KEYS + 3):
-        folder = tmp_path / f"old{age}"
-        folder.mkdir()
-        os.utime(folder, (1000 - age, 1000 - age))
-    Outputs(tmp_path, "new")
-    assert {p.name for p in tmp_path.iterdir()} == {
+    (tmp_path / "src").mkdir()
+    package = Package(tmp_path / "src")
+    kept = tmp_path / "kept"
+    for age in range(KEPT_SETS + 3):
+        for name in (f"old{age}", f"trained-old{age}"):
+            (kept / name).mkdir(parents=True)
+            os.utime(kept / name, (1000 - age, 1000 - age))
+    (kept / "new").mkdir()
+    for age in range(KEPT_NOTEBOOKS + 3):
+        path = kept / "new" / f"{age}.ipynb"
+        path.touch()
+        os.utime(path, (10**9 - age, 10**9 - age))
+    trained = Outputs(kept, "new", package).trained
+    assert {p.name for p in kept.iterdir()} == {
         "new",
-        *(f"old{a}" for a in range(KEPT_KEYS - 1)),
+        *(f"old{a}" for a in range(KEPT_SETS - 1)),
+        trained.name,
+        *(f"trained-old{a}" for a in range(KEPT_SETS - 1)),
     }
+    assert len(list((kept / "new").iterdir())) == KEPT_NOTEBOOKS
+    assert not (kept / "new" / f"{KEPT_NOTEBOOKS}.ipynb").exists(), "the oldest go"

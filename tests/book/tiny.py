@@ -77,6 +77,8 @@ def make_book(
     for folder in ("book/figures", "src/tiny"):
         (repo / folder).mkdir(parents=True)
     (repo / "src/tiny/__init__.py").write_text("ANSWER = 42\n", encoding="utf8")
+    keyed = {"keyed_execution", "claims", "measurements"} & set(extensions)
+    nothing_hidden = {"keyed_execution_hidden": []} if keyed else {}  # cells may use myst_nb
     config = {
         "title": "Tiny",
         "author": "Nobody",
@@ -93,7 +95,7 @@ def make_book(
         "sphinx": {
             "local_extensions": {name: str(EXTENSIONS) for name in extensions},
             "recursive_update": True,
-            "config": {"language": "en", **(settings or {})},
+            "config": {"language": "en", **nothing_hidden, **(settings or {})},
         },
     }
     toc = {

@@ -171,6 +171,19 @@ class PairBlocks(SphinxTransform):
             parent[position : position + 1] = _rows(zh, en)
 
 
+def check_partners(app: Sphinx, doctree: nodes.document) -> None:
+    """Complain about a :::{zh} that no :::{en} follows, and the reverse."""
+    for block in doctree.findall(nodes.container):
+        language = language_of(block)
+        if language is None or "bl-pair" in block.parent.get("classes", ()):
+            continue  # PairBlocks found its partner
+        other = "en" if language == "zh" else "zh"
+        logger.warning(
+            ":::{%s} without its :::{%s}: each language says the same", language, other,
+            location=block, type="bilingual",
+        )  # fmt: skip
+
+
 def _rows(zh: nodes.container, en: nodes.container) -> list[nodes.container]:
     if len(zh) != len(en):
         return [nodes.container("", zh, en, classes=["bl-pair"])]

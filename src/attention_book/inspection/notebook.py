@@ -1,6 +1,7 @@
 """What a chapter needs of Jupyter: one line of set-up, numbers for the prose, source to read."""
 
 import inspect
+import json
 import math
 import os
 from collections.abc import Callable
@@ -12,13 +13,16 @@ from IPython.core.getipython import get_ipython
 from IPython.display import display
 
 from attention_book.environment import in_book_build
-from attention_book.inspection.labels import Language, set_language
+from attention_book.inspection.labels import Language, chosen_language, set_language
+from attention_book.inspection.measurement import Measurement, measured
 from attention_book.inspection.style import SAVE_METADATA, use_style
 
 #: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
 TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
 #: Before a mime type it tells myst-nb that the value is glued and not shown.
 GLUE_PREFIX = "application/papermill.record/"
+#: Under this type a measurement is stored among a cell's outputs, in the book's build.
+MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
 
 
 def setup(language: Language | None = None) -> None:
@@ -89,6 +93,44 @@ def _plain(value: Any) -> str | int | float:
     return plain
 
 
+def measure(name: str, value: Any, *, draws: int = 1, **bounds: Any) -> None:
+    """Record what a training or a draw gave beside its bound; never raise if it does not hold.
+
+    What holds exactly or to rounding is asserted. What depends on a training or a draw may
+    come out differently on another processor: then the book says so where it is claimed, and
+    goes on. In a reader's notebook the comparison is printed.
+
+    Args:
+        name: Small letters, digits and hyphens, unique to one chapter; the slug of a claim
+            makes the measurement that claim's evidence.
+        value: A number or a truth value, or a tensor or sequence of them, of which the one
+            with the smallest margin counts.
+        draws: Over how many trainings or draws the value was taken.
+        **bounds: ``above``, ``at_least``, ``below``, ``at_most``; none for a truth value,
+            which is to be true.
+
+    Raises:
+        ValueError: if the name or a bound is not as described, or there is no number.
+
+    >>> measure("demo-learns", [0.97, 0.99], above=0.9, draws=2)
+    demo-learns: 0.97 > 0.9
+    >>> measure("demo-forgets", 0.4, below=0.1)
+    demo-forgets: 0.4 < 0.1 did not come out here
+    """
+    for each in measured(name, value, draws=draws, **bounds):
+        if in_book_build():
+            display({MEASUREMENT_TYPE: json.dumps(each.to_dict())}, raw=True)
+        else:
+            print(_told(each))
+
+
+def _told(measurement: Measurement) -> str:
+    if measurement.came_out:
+        return str(measurement)
+    zh, en = "在这里没有得到", "did not come out here"
+    return f"{measurement} {zh if chosen_language() == 'zh' else en}"
+
+
 @dataclass(frozen=True)
 class Source:
     """Python source that a notebook shows with colours and a terminal as text."""
@@ -122,4 +164,4 @@ def show_source(thing: Callable[..., Any] | type | ModuleType) -> Source:
     return Source(inspect.getsource(thing).rstrip())
 
 
-__all__ = ["glue", "setup", "show_source"]
+__all__ = ["glue", "measure", "setup", "show_source"]

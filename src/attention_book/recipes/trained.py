@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, Translator
 from attention_book.recipes.named import named
 from attention_book.recipes.recipe import Recipe
+from attention_book.seed import shifted
 from attention_book.text import ParallelData, Vocabulary
 from attention_book.training import (
     CheckpointError,
@@ -125,8 +126,10 @@ def trained_all(recipes: Sequence[Recipe | str]) -> tuple[Trained, ...]:
 
 
 def model_file(folder: Path, recipe: Recipe) -> Path:
-    """Return where a folder keeps the model of a recipe."""
-    return folder / f"{recipe.name}-{recipe.digest}.safetensors"
+    """Return where a folder keeps the model of a recipe, trained with this process's seeds."""
+    offset = shifted(0)
+    draws = f"+{offset}" if offset else ""
+    return folder / f"{recipe.name}-{recipe.digest}{draws}.safetensors"
 
 
 def _trained_in(folder: Path, recipe: Recipe, *, wait: bool) -> Trained:
@@ -200,7 +203,7 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
             torch.optim.Adam(model.parameters(), lr=recipe.learning_rate, fused=True),
             epochs=recipe.epochs,
             batch_size=recipe.batch_size,
-            seed=recipe.seed,
+            seed=shifted(recipe.seed),
             clip=recipe.clip,
             label_smoothing=recipe.label_smoothing,
             schedule=_schedule(recipe, data),
@@ -216,7 +219,7 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
 def _own_random_numbers(seed: int) -> Iterator[None]:
     """Draw from the seed within, and go on outside as if nothing had been drawn."""
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(seed)
+        torch.manual_seed(shifted(seed))
         yield
 
 

@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from attention_book.models import Forecaster, ForecasterConfig
+from attention_book.seed import shifted
 from attention_book.shapes import GoOn, History
 from attention_book.training.descent import Report, descend
 from attention_book.training.schedule import linear_schedule
@@ -110,7 +111,7 @@ class WarmForecaster:
         """
         self._check(past)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed + len(past))
+            torch.manual_seed(shifted(self.seed + len(past)))
             # A copy: what an earlier call has returned stays as it was.
             model = deepcopy(self.model) or Forecaster.scaled_to(past, self.config)
             steps, rate = (self.more_steps, 1e-3) if self.model else (self.steps, 3e-3)

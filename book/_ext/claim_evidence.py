@@ -1,9 +1,13 @@
-"""Find the assertions that carry claims: ``assert loss < 0.1  # claim: training-converges``.
+"""Find the evidence of a page's claims in its cells.
 
-The comment stands on the assertion's own lines, after any other, or alone on the line before
-it where the line would get too long. ``torch.testing.assert_close(…)`` and its like are
-assertions, too. One inside a function, an ``if`` or a ``try`` proves nothing: the cell may run
-without it.
+A law is an assertion with a comment: ``assert loss < 0.1  # claim: training-converges``. The
+comment stands on the assertion's own lines, after any other, or alone on the line before it where
+the line would get too long. ``torch.testing.assert_close(…)`` and its like are assertions, too.
+
+A measurement is a call that names its claim: ``notebook.measure("training-converges", loss,
+below=0.1)``. A name that no claim bears is a measurement of its own.
+
+Either inside a function, an ``if`` or a ``try`` proves nothing: the cell may run without it.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}.*\n(?P<body>(?s:.*?))^(?P=fence)`*[ \t]*$", re.M)
 OPTIONS = re.compile(r"\A(---\n(?s:.*?)^---\n|(:[\w-]+:.*\n)+)", re.M)
@@ -25,39 +29,48 @@ GAP = re.compile(r"(?<=\S) {3,}#")
 NO_PROOF = ("raises-exception", "skip-execution")
 
 
-class Assertion(NamedTuple):
-    """An assertion with its line in the page."""
+class Evidence(NamedTuple):
+    """An assertion or a measurement, with its line in the page."""
 
     line: int
     code: str
+    kind: Literal["law", "measurement"]
 
 
 Problem = tuple[int, str]
 
 
-def assertions(text: str) -> tuple[dict[str, Assertion], list[Problem]]:
-    """Return a page's assertions by the slug of their claim, and what is wrong with others."""
-    found: dict[str, Assertion] = {}
+def evidence(text: str) -> tuple[dict[str, list[Evidence]], list[Problem]]:
+    """Return a page's evidence by the slug of its claim, and what is wrong with other marks."""
+    found: dict[str, list[Evidence]] = {}
     problems: list[Problem] = []
     for first, options, code in cells(text):
-        if not COMMENT.search(code) and "# claim:" not in code:
+        if "# claim:" not in code and "measure(" not in code:
             continue
         try:
-            marked = list(marked_assertions(code))
+            marked = [*marked_assertions(code), *measurements(code)]
         except (SyntaxError, tokenize.TokenError) as error:
-            problems.append((first, f"a cell with '# claim:' is no plain Python: {error}"))
+            if "# claim:" in code:
+                problems.append((first, f"a cell with '# claim:' is no plain Python: {error}"))
             continue
-        for line, slug, statement in marked:
+        for line, slug, statement, kind in marked:
             place = first + line - 1
+            laws = [each for each in found.get(slug, []) if each.kind == "law"]
             if statement is None:
-                problems.append((place, f"'# claim: {slug}' belongs to an assertion"))
+                problems.append((place, unusable(slug, kind)))
             elif tag := next((tag for tag in NO_PROOF if tag in options), None):
                 problems.append((place, f"the claim {slug} in a cell with the tag {tag}"))
-            elif slug in found:
+            elif kind == "law" and laws:
                 problems.append((place, f"a second assertion has '# claim: {slug}'"))
             else:
-                found[slug] = Assertion(place, shown(code, statement))
+                found.setdefault(slug, []).append(Evidence(place, shown(code, statement), kind))
     return found, problems
+
+
+def unusable(slug: str, kind: str) -> str:
+    if kind == "law":
+        return f"'# claim: {slug}' belongs to an assertion"
+    return f"measure({slug}, …): expected its name as plain text, and a line that always runs"
 
 
 def cells(text: str) -> Iterator[tuple[int, str, str]]:
@@ -72,7 +85,10 @@ def cells(text: str) -> Iterator[tuple[int, str, str]]:
         yield first, options, "\n" * options.count("\n") + cell["body"][len(options) :]
 
 
-def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
+Marked = tuple[int, str, ast.stmt | None, Literal["law", "measurement"]]
+
+
+def marked_assertions(code: str) -> Iterator[Marked]:
     """Yield each marked line: its number, the slug, the assertion it belongs to."""
     statements = [node for node in always_run(ast.parse(code).body) if is_assertion(node)]
     lines = code.split("\n")
@@ -83,7 +99,30 @@ def marked_assertions(code: str) -> Iterator[tuple[int, str, ast.stmt | None]]:
             alone = not lines[line - 1][: token.start[1]].strip()
             own = [s for s in statements if s.lineno <= line <= (s.end_lineno or s.lineno)]
             next_one = [s for s in statements if alone and s.lineno == line + 1]
-            yield line, comment[1], next(iter(own + next_one), None)
+            yield line, comment[1], next(iter(own + next_one), None), "law"
+
+
+def measurements(code: str) -> Iterator[Marked]:
+    """Yield each measurement: its line, its name, and the statement that takes it."""
+    tree = ast.parse(code)
+    sure = {id(node.value): node for node in always_run(tree.body) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if is_measurement(node):
+            name = node.args[0] if node.args else None
+            plain = isinstance(name, ast.Constant) and isinstance(name.value, str)
+            slug = name.value if plain else ast.unparse(name) if name else ""
+            yield node.lineno, slug, sure.get(id(node)) if plain else None, "measurement"
+
+
+def is_measurement(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether this is a call of ``notebook.measure``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "measure"
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "notebook"
+    )
 
 
 def always_run(statements: list[ast.stmt]) -> Iterator[ast.stmt]:

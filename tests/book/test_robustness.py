@@ -1,0 +1,85 @@
+"""The robustness run: what it runs, what it keeps, what it writes down."""
+
+import json
+
+import pytest
+import robustness
+from code_closure import Package
+from tiny import HEADER, cell
+
+CHAPTER = (
+    HEADER
+    + "# A\n\n"
+    + cell(
+        "import torch\nfrom attention_book import set_seed\n"
+        "from attention_book.inspection import notebook\nset_seed(1)\n"
+        "drawn = torch.rand(()).item()"
+    )
+    + cell("assert f'{drawn:.3f}' == '0.758'", tags="[hide-input, printed-numbers]")
+    + cell(
+        "notebook.measure('a-drawn', drawn, below=[0.99, 0.98], draws=2)\n"
+        "notebook.measure('a-first', abs(drawn - 0.7576), below=1e-3)"
+    )
+)
+
+
+@pytest.fixture
+def repo(tmp_path, monkeypatch):
+    (tmp_path / "book").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "book/a.md").write_text(CHAPTER, encoding="utf8")
+    (tmp_path / "book/b.md").write_text("# B\n", encoding="utf8")
+    (tmp_path / "book/_toc.yml").write_text(
+        "root: b\nparts:\n- chapters:\n  - file: b\n  - file: a\n", encoding="utf8"
+    )
+    monkeypatch.setattr(robustness, "ROOT", tmp_path)
+    for name, path in (
+        ("WORK", "book/_build/robustness"),
+        ("DATA", "benchmarks/robustness.json"),
+        ("TABLE", "benchmarks/robustness.md"),
+    ):
+        monkeypatch.setattr(robustness, name, tmp_path / path)
+    return tmp_path
+
+
+def test_ten_seeds_and_every_set_of_kernels():
+    found = robustness.variants()
+    assert sum(variant.has_other_seeds for variant in found) == 10
+    assert "default" in [variant.name for variant in found]
+    assert len({json.dumps(variant.environment) for variant in found}) == len(found)
+
+
+def test_other_draws_are_taken_kept_and_written_down(repo, capsys):
+    runs = ["default", "seed+1000", "seed+2000"]
+    assert robustness.main(["--runs", *runs, "--jobs", "1"]) == 1, "one measurement hangs on a seed"
+    told = capsys.readouterr().out
+    assert "[3/3]" in told
+    assert told.count("a-first:") == 2
+    assert "AssertionError" not in told, "printed numbers are left out where seeds differ"
+
+    record = json.loads((repo / "benchmarks/robustness.json").read_text(encoding="utf8"))["a"]
+    drawn, first = record["measurements"]["a-drawn"], record["measurements"]["a-first"]
+    assert (drawn["held"], drawn["runs"]) == (3, 3)
+    assert (first["held"], first["missed"]) == (1, ["seed+1000", "seed+2000"])
+    assert drawn["worst"]["bound"] == 0.98
+    table = (repo / "benchmarks/robustness.md").read_text(encoding="utf8")
+    assert "1 of 2 measurements held in every run" in table
+    assert "| a | a-drawn | 3/3 |" in table
+
+    assert robustness.main(["--runs", *runs, "--jobs", "1"]) == 1
+    assert "[" not in capsys.readouterr().out, "what is kept is not run again"
+
+
+def test_only_what_changed_is_run_again(repo):
+    before = robustness.jobs(["a"], Package(repo / "src"))
+    (repo / "book/a.md").write_text(CHAPTER + "\nProse.\n", encoding="utf8")
+    assert robustness.jobs(["a"], Package(repo / "src")) == before
+    (repo / "book/a.md").write_text(CHAPTER.replace("0.99", "0.97"), encoding="utf8")
+    assert robustness.jobs(["a"], Package(repo / "src")) != before
+
+
+def test_an_unknown_chapter_is_named(repo, capsys):
+    with pytest.raises(SystemExit):
+        robustness.main(["nowhere"])
+    assert "no chapter nowhere; there are a" in capsys.readouterr().err
