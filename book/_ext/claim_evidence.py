@@ -55,22 +55,15 @@ def evidence(text: str) -> tuple[dict[str, list[Evidence]], list[Problem]]:
             continue
         for line, slug, statement, kind in marked:
             place = first + line - 1
-            laws = [each for each in found.get(slug, []) if each.kind == "law"]
+            if statement is None and kind == "measurement":
+                continue  # it may not run, or its name is not known before: evidence of no claim
             if statement is None:
-                problems.append((place, unusable(slug, kind)))
+                problems.append((place, f"'# claim: {slug}' belongs to an assertion"))
             elif tag := next((tag for tag in NO_PROOF if tag in options), None):
                 problems.append((place, f"the claim {slug} in a cell with the tag {tag}"))
-            elif kind == "law" and laws:
-                problems.append((place, f"a second assertion has '# claim: {slug}'"))
             else:
                 found.setdefault(slug, []).append(Evidence(place, shown(code, statement), kind))
     return found, problems
-
-
-def unusable(slug: str, kind: str) -> str:
-    if kind == "law":
-        return f"'# claim: {slug}' belongs to an assertion"
-    return f"measure({slug}, …): expected its name as plain text, and a line that always runs"
 
 
 def cells(text: str) -> Iterator[tuple[int, str, str]]:

@@ -1,7 +1,7 @@
 """What the book claims, beside its evidence: an assertion, or a measurement with its bound.
 
 * ``::::{claim} slug`` wraps one pair of :::{zh} and :::{en}: a main claim of its chapter;
-* in a cell of the same chapter one assertion carries the comment ``# claim: slug`` (a law), or
+* in a cell of the same chapter an assertion carries the comment ``# claim: slug`` (a law), or
   ``notebook.measure("slug", …)`` is called (a measurement), or both;
 * ``{claims-list}`` lists them all in reading order: the words with their values, the evidence,
   its kind, the numbers of this build, how often the measurement held in the robustness run, and

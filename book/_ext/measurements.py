@@ -72,11 +72,16 @@ def robustness(app: Sphinx) -> dict[str, Any]:
 
 
 def both(zh: str, en: str) -> list[nodes.Node]:
-    """Return a text in both languages."""
+    """Return a text in both languages; what stands in backticks is code."""
     return [
-        LanguageInline("", zh, language="zh"),
-        LanguageInline("", en, language="en"),
+        LanguageInline("", "", *with_code(zh), language="zh"),
+        LanguageInline("", "", *with_code(en), language="en"),
     ]
+
+
+def with_code(text: str) -> list[nodes.Node]:
+    kinds = (nodes.Text, lambda part: nodes.literal("", part))
+    return [kinds[n % 2](part) for n, part in enumerate(text.split("`")) if part]
 
 
 def note(missed: list[Measurement]) -> nodes.paragraph:

@@ -1,4 +1,4 @@
-"""The list of claims: some for every numbered chapter, each with its values and its place."""
+"""The list of claims: some for every numbered chapter, each with its evidence and its place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_numbered_chapter_has_claims(root: Path, claims_page: html.HtmlEle
 
 
 def test_each_claim_is_complete(site: Path, claims_page: html.HtmlElement) -> None:
-    """Both languages, values instead of labels, an assertion, a place that exists."""
+    """Both languages, values instead of labels, evidence and its kind, a place that exists."""
     entries = claims_page.xpath("//div[contains(@class, 'claim-entry')]")
     assert entries
     for entry in entries:
@@ -55,7 +55,12 @@ def test_each_claim_is_complete(site: Path, claims_page: html.HtmlElement) -> No
         for text in words.values():
             assert not RAW.search(text), (slug, text)
         (code,) = entry.xpath(".//pre")
-        assert "assert" in code.text_content(), slug
+        (facts,) = entry.xpath("./p[contains(@class, 'claim-facts')]")
+        if "A law:" in facts.text_content():
+            assert "assert" in code.text_content(), slug
+        else:
+            assert "notebook.measure(" in code.text_content(), slug
+            assert re.search(r"A measurement: \S+ [<>≤≥] \S+", facts.text_content()), slug
         for link in entry.xpath(".//a[contains(@class, 'claim-place')]/@href"):
             page, _, anchor = link.partition("#")
             assert f'id="{anchor}"' in (site / page).read_text(encoding="utf8"), (slug, link)

@@ -26,18 +26,21 @@ OPEN = """document.querySelectorAll('details').forEach(box => box.open = true);
 document.querySelectorAll('.folded .fold-button').forEach(button => button.click())"""
 
 
-@pytest.mark.parametrize("width", [360, 390, 1280])
-def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
+def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str) -> None:
     page.goto(f"{base_url}/{page_name}?lang=both")
     page.evaluate(OPEN)
-    for language in ("both", "zh", "en"):
-        page.evaluate(
-            "language => document.querySelector(`[data-set-language=${language}]`).click()",
-            language,
-        )
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        assert not page.evaluate(WIDER_THAN_THE_PAGE)
+    found = []
+    for width in (1280, 390, 360):
+        page.set_viewport_size({"width": width, "height": 844})
+        for language in ("both", "zh", "en"):
+            page.evaluate(
+                "language => document.querySelector(`[data-set-language=${language}]`).click()",
+                language,
+            )
+            wide = page.evaluate(WIDER_THAN_THE_PAGE)
+            if wide or page.evaluate("document.documentElement.scrollWidth") > width:
+                found.append((width, language, wide))
+    assert not found
 
 
 @pytest.mark.parametrize("width", [360, 390])
