@@ -34,13 +34,13 @@ def facts(is_law: bool, found: list[Measurement], held: dict[str, Any] | None) -
         zh, en = f"{zh}，取自 {draws} 次抽样或训练", f"{en}, over {draws} draws or trainings"
     paragraph = nodes.paragraph("", "", *both(f"{zh}。", f"{en}."), classes=["claim-facts"])
     if held:
-        paragraph += [nodes.Text(" "), *both(*record_words(held))]
+        paragraph += both(*record_words(held))
     if any(not each.came_out for each in found):
         words = both(
             "在构建这一版的机器上没有得到这个结果。",
-            "It did not come out on the machine that built this copy.",
+            " It did not come out on the machine that built this copy.",
         )
-        paragraph += [nodes.Text(" "), nodes.strong("", "", *words)]
+        paragraph += nodes.strong("", "", *words)
     return paragraph
 
 
@@ -53,7 +53,7 @@ def record_words(held: dict[str, Any]) -> tuple[str, str]:
         f"最小余量 {least.margin:.3g}（`{worst['run']}`）。"
     )
     en = (
-        f"It held in {held['held']} of {held['runs']} runs with other seeds and kernels; "
+        f" It held in {held['held']} of {held['runs']} runs with other seeds and kernels; "
         f"smallest margin {least.margin:.3g} (`{worst['run']}`)."
     )
     return zh, en
@@ -61,7 +61,9 @@ def record_words(held: dict[str, Any]) -> tuple[str, str]:
 
 def further(found: dict[str, list[Measurement]], held: dict[str, Any]) -> list[nodes.Node]:
     """Return the chapter's measurements that belong to no claim, folded."""
-    zh, en = f"本章另外 {len(found)} 项测量", f"{len(found)} further measurements of this chapter"
+    plural = "s" if len(found) > 1 else ""
+    zh = f"本章另外 {len(found)} 项测量"
+    en = f"{len(found)} further measurement{plural} of this chapter"
     summary = mark("zh", zh) + mark("en", en)
     rows = nodes.bullet_list()
     for name, each in found.items():

@@ -61,7 +61,7 @@ class LanguageBlock(SphinxDirective):
         self.assert_has_content()
         # docutils writes a class "language-xx" as the HTML attribute lang="xx"
         block = nodes.container(
-            classes=["bl", f"bl-{self.name}", f"language-{LANGUAGES[self.name]}"]
+            classes=["bl", f"bl-{self.name}", f"language-{LANGUAGES[self.name]}"], in_source=True
         )
         self.set_source_info(block)
         self.state.nested_parse(self.content, self.content_offset, block)
@@ -175,8 +175,8 @@ def check_partners(app: Sphinx, doctree: nodes.document) -> None:
     """Complain about a :::{zh} that no :::{en} follows, and the reverse."""
     for block in doctree.findall(nodes.container):
         language = language_of(block)
-        if language is None or "bl-pair" in block.parent.get("classes", ()):
-            continue  # PairBlocks found its partner
+        if not block.get("in_source") or "bl-pair" in block.parent.get("classes", ()):
+            continue  # of an extension, or PairBlocks found its partner
         other = "en" if language == "zh" else "zh"
         logger.warning(
             ":::{%s} without its :::{%s}: each language says the same", language, other,
