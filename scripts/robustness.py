@@ -212,6 +212,22 @@ def collected(all_jobs: list[Job]) -> dict[str, Any]:
     return found
 
 
+def with_earlier(found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Return the record with what is written down of chapters that were run more often before.
+
+    A run of a few chapters, or one on another machine, leaves the others' record as it is.
+    """
+    before = json.loads(DATA.read_text(encoding="utf8")) if DATA.is_file() else {}
+    merged = {}
+    for name in names:
+        now, then = found.get(name), before.get(name)
+        if now and then and then["cells"] == now["cells"]:
+            merged[name] = max(now, then, key=lambda page: len(page["runs"]))
+        elif now or then:
+            merged[name] = now or then
+    return merged
+
+
 def table(found: dict[str, Any]) -> str:
     """Return the report as Markdown."""
     runs = sorted({run for page in found.values() for run in page["runs"]})
@@ -270,7 +286,7 @@ def main(arguments: list[str] | None = None) -> int:
         here = [job for job in todo if job.variant.name == variant]
         here[0].result.parent.mkdir(parents=True, exist_ok=True)
         run_variant(here, trained_key, options.jobs, progress)
-    found = collected(every_job)
+    found = with_earlier(collected(every_job), known)
     DATA.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
     TABLE.write_text(table(found), encoding="utf8")
     results = [job.kept() for job in wanted]

@@ -5,7 +5,7 @@ import json
 import pytest
 import robustness
 from code_closure import Package
-from tiny import HEADER, cell
+from tiny import HEADER, ROOT, cell
 
 CHAPTER = (
     HEADER
@@ -71,12 +71,36 @@ def test_other_draws_are_taken_kept_and_written_down(repo, capsys):
     assert "[" not in capsys.readouterr().out, "what is kept is not run again"
 
 
+def test_a_shorter_run_does_not_forget_a_longer_one(repo):
+    page = {"cells": "same", "runs": ["avx2", "seed+1000"], "problems": {}, "measurements": {}}
+    shorter = page | {"runs": ["avx2"]}
+    gone = {"a": page, "gone": page, "b": page}
+    robustness.DATA.write_text(json.dumps(gone), encoding="utf8")
+    assert robustness.with_earlier({"a": shorter}, ["a", "b"]) == {"a": page, "b": page}
+    changed = shorter | {"cells": "others"}
+    assert robustness.with_earlier({"a": changed}, ["a"]) == {"a": changed}
+
+
 def test_only_what_changed_is_run_again(repo):
     before = robustness.jobs(["a"], Package(repo / "src"))
     (repo / "book/a.md").write_text(CHAPTER + "\nProse.\n", encoding="utf8")
     assert robustness.jobs(["a"], Package(repo / "src")) == before
     (repo / "book/a.md").write_text(CHAPTER.replace("0.99", "0.97"), encoding="utf8")
     assert robustness.jobs(["a"], Package(repo / "src")) != before
+
+
+def test_what_is_recorded_held():
+    """Other measurements are replaced by better ones, or by weaker sentences."""
+    record = json.loads((ROOT / "benchmarks/robustness.json").read_text(encoding="utf8"))
+    missed = {
+        name: entry["missed"]
+        for page in record.values()
+        for name, entry in page["measurements"].items()
+        if entry["missed"]
+    }
+    assert record
+    assert not missed
+    assert not {chapter: page["problems"] for chapter, page in record.items() if page["problems"]}
 
 
 def test_an_unknown_chapter_is_named(repo, capsys):
