@@ -241,8 +241,9 @@ def table(found: dict[str, Any]) -> str:
         "the run in which its margin was smallest.",
         "",
         f"Runs: {', '.join(runs)}.",
-        f"{held} of {len(entries)} measurements held in every run; "
-        f"{failed} runs of a chapter stopped at a law.",
+        f"{held} of {len(entries)} measurements held in every run that was made; "
+        f"in {failed} runs of a chapter a law failed.",
+        *fewer_runs(found, len(runs)),
         "",
         "| chapter | measurement | held | smallest margin | there | run |",
         "|---|---|---|---|---|---|",
@@ -259,6 +260,12 @@ def table(found: dict[str, Any]) -> str:
         for run, problems in page["problems"].items():
             lines += ["", *(f"- {chapter}, {run}: {problem}" for problem in problems)]
     return "\n".join(lines) + "\n"
+
+
+def fewer_runs(found: dict[str, Any], num_runs: int) -> list[str]:
+    """Return the line that names the chapters which have not had all runs; none if all have."""
+    fewer = [f"{name} ({len(p['runs'])})" for name, p in found.items() if len(p["runs"]) < num_runs]
+    return [f"Not yet in all {num_runs} runs: {', '.join(fewer)}."] if fewer else []
 
 
 def main(arguments: list[str] | None = None) -> int:
