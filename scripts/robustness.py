@@ -301,7 +301,8 @@ def main(arguments: list[str] | None = None) -> int:
         result and not result["problems"] and all(m["came_out"] for m in result["measurements"])
         for result in results
     )
-    print(f"Wrote {TABLE.relative_to(ROOT)}" + ("" if good else "; not everything held"))
+    state = "" if good else "; not everything was run and held"
+    print(f"Wrote {TABLE.relative_to(ROOT)}{state}")
     return 0 if good or options.report else 1
 
 
