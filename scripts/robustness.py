@@ -30,6 +30,8 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from code_closure import Package  # noqa: E402
 from notebook_runner import Run, execute_all, kernel_environment, measurements_in  # noqa: E402
 
+from attention_book.inspection.measurement import SIGNS, Measurement  # noqa: E402
+
 WORK = ROOT / "book" / "_build" / "robustness"
 DATA = ROOT / "benchmarks" / "robustness.json"
 TABLE = ROOT / "benchmarks" / "robustness.md"
@@ -168,19 +170,17 @@ class Progress:
         for problem in result["problems"]:
             print(f"    {job.chapter}: {problem}", flush=True)
         for each in missed:
-            print(f"    {job.chapter}: {comparison(each)} did not come out", flush=True)
+            print(f"    {job.chapter}: {measurement(each)} did not come out", flush=True)
 
 
-SIGNS = {"above": ">", "at_least": "≥", "below": "<", "at_most": "≤"}
-
-
-def comparison(each: dict[str, Any]) -> str:
-    return f"{each['name']}: {each['value']:.4g} {SIGNS[each['relation']]} {each['bound']:.4g}"
+def measurement(each: dict[str, Any]) -> Measurement:
+    """Return a kept comparison as the package's own."""
+    keys = ("name", "value", "relation", "bound", "draws")
+    return Measurement(**{key: each[key] for key in keys if key in each})
 
 
 def margin(each: dict[str, Any]) -> float:
-    difference = each["value"] - each["bound"]
-    return difference if each["relation"] in ("above", "at_least") else -difference
+    return measurement({"name": "", **each}).margin
 
 
 def collected(all_jobs: list[Job]) -> dict[str, Any]:
