@@ -42,12 +42,16 @@ logger = logging.getLogger(__name__)
 TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
 
 
-def requests_for_models(notebook: nbformat.NotebookNode) -> int:
-    """Return how often a notebook asks for trained models, about: the most will take longest."""
+def likely_length(notebook: nbformat.NotebookNode) -> tuple[int, int]:
+    """Return how often a notebook asks for trained models, about, and how much code it has.
+
+    The most of the first, and then of the second, will take longest.
+    """
     cells = code_of(notebook)
+    length = sum(len(source) for source in cells)
     if not any("attention_book.recipes" in source for source in cells):
-        return 0
-    return sum(source.count("trained") + source.count("held_out") for source in cells)
+        return 0, length
+    return sum(source.count("trained") + source.count("held_out") for source in cells), length
 
 
 class KeptClient(NotebookClientBase):
@@ -108,9 +112,10 @@ class Executor:
                 runs.append(Run(docname, notebook, folder, timeout))
         if not runs:
             return
-        # Chapters that train models share the work with whoever runs beside them: not last, alone.
-        runs.sort(key=lambda run: -requests_for_models(run.notebook))
-        jobs = min(int(os.environ.get("BOOK_JOBS") or min(os.cpu_count() or 1, 4)), len(runs))
+        # The long ones first, so that none runs last, alone.
+        runs.sort(key=lambda run: likely_length(run.notebook), reverse=True)
+        # One more than there are cores: a chapter often waits for a model that another one trains.
+        jobs = min(int(os.environ.get("BOOK_JOBS") or min((os.cpu_count() or 1) + 1, 4)), len(runs))
         names = ", ".join(run.name for run in runs)
         logger.info("executing %d chapters, %d at a time: %s", len(runs), jobs, names)
         done = Progress(runs, jobs, self.outputs)

@@ -1,0 +1,48 @@
+"""Build the same pages in half the time: what Sphinx does again and again is done once.
+
+- For each `{numref}` Sphinx unpickles the whole page that the figure stands on.
+- For each citation pybtex searches all installed packages for its plugin.
+- A page is some ten thousand small objects that stay: Python's search for reference cycles among
+  them finds nothing, and takes a third of the time.
+"""
+
+import gc
+from functools import cache
+from typing import Any
+
+import pybtex.plugin
+from docutils.nodes import Element
+from sphinx.application import Sphinx
+from sphinx.domains.std import StandardDomain
+from sphinx.environment import BuildEnvironment
+
+
+class ReadPages:
+    """The environment, but each page is read from the disk once. Nobody may change such a page."""
+
+    def __init__(self, env: BuildEnvironment) -> None:
+        self.env = env
+        self.get_doctree = cache(env.get_doctree)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.env, name)
+
+
+class QuickStandardDomain(StandardDomain):
+    """Sphinx's own, which looks a number up and changes no page."""
+
+    pages: ReadPages | None = None
+
+    def _resolve_numref_xref(
+        self, env: BuildEnvironment, *place: Any, **more: Any
+    ) -> Element | None:
+        self.pages = self.pages or ReadPages(env)
+        pages: Any = self.pages
+        return super()._resolve_numref_xref(pages, *place, **more)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    gc.set_threshold(100_000, 20, 100)  # look for cycles a hundred times less often
+    pybtex.plugin._load_entry_point = cache(pybtex.plugin._load_entry_point)
+    app.add_domain(QuickStandardDomain, override=True)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
