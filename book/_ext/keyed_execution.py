@@ -114,8 +114,7 @@ class Executor:
             return
         # The long ones first, so that none runs last, alone.
         runs.sort(key=lambda run: likely_length(run.notebook), reverse=True)
-        # One more than there are cores: a chapter often waits for a model that another one trains.
-        jobs = min(int(os.environ.get("BOOK_JOBS") or min((os.cpu_count() or 1) + 1, 4)), len(runs))
+        jobs = min(int(os.environ.get("BOOK_JOBS") or min(os.cpu_count() or 1, 4)), len(runs))
         names = ", ".join(run.name for run in runs)
         logger.info("executing %d chapters, %d at a time: %s", len(runs), jobs, names)
         done = Progress(runs, jobs, self.outputs)

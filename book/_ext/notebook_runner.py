@@ -15,13 +15,14 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from forked_kernels import SUPPORTED, KernelServer
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -40,6 +41,9 @@ FIXED_ENVIRONMENT = {
 
 #: The type of output under which ``notebook.measure`` leaves a measurement.
 MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
+
+#: So many notebooks are worth a process that imports torch once for all of them.
+FEWEST_TO_FORK = 3
 
 #: Each kernel would otherwise print a warning that it talks over a socket of this machine.
 QUIETLY = ("--IPKernelApp.log_level=CRITICAL",)
@@ -173,7 +177,9 @@ def measurements_in(notebook: NotebookNode) -> list[dict[str, Any]]:
     ]
 
 
-async def execute(run: Run, environment: dict[str, str]) -> None:
+async def execute(
+    run: Run, environment: dict[str, str], server: KernelServer | None = None
+) -> None:
     """Execute one notebook in a kernel of its own; fill in its seconds and problems.
 
     Each cell's seconds stand in its metadata, under "seconds".
@@ -181,11 +187,13 @@ async def execute(run: Run, environment: dict[str, str]) -> None:
     start = time.perf_counter()
     client = NotebookClient(
         run.notebook,
+        km=server and server.manager(),
         timeout=run.timeout,
         allow_errors=True,
         kernel_name="python3",
         extra_arguments=list(QUIETLY),
     )
+    client.owns_km = True  # it ends the server's kernels too
     other = []
     try:
         await client.async_execute(cwd=str(run.folder), env=environment)
@@ -220,12 +228,14 @@ async def _execute_all(
 ) -> None:
     places = asyncio.Semaphore(jobs)
 
-    async def one(run: Run) -> None:
+    async def one(run: Run, server: KernelServer | None) -> None:
         async with places:
-            await execute(run, environment)
+            await execute(run, environment, server)
             done(run)
 
-    await asyncio.gather(*(one(run) for run in runs))
+    forks = SUPPORTED and len(runs) >= FEWEST_TO_FORK
+    with KernelServer(environment) if forks else nullcontext() as server:
+        await asyncio.gather(*(one(run, server) for run in runs))
 
 
 def execute_all(

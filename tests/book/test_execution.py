@@ -1,47 +1,98 @@
+import ast
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
+from forked_kernels import SUPPORTED
 from notebook_runner import Run, execute_all, kernel_environment
 from tiny import HEADER, JUPYTER_BOOK, cell
 
 KEYED = ["keyed_execution", "strict_build"]
 
 
+def notebook_run(folder, *sources):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    return Run("page", notebook, folder, timeout=20)
+
+
+def execute_runs(folder, runs):
+    environment = kernel_environment(folder / "scratch", folder / "src")
+    execute_all(runs, environment, jobs=1, done=lambda run: None)
+
+
 def run_cells(tmp_path, *sources):
     """Execute one notebook with these cells."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
-    run = Run("page", notebook, tmp_path, timeout=20)
-    environment = kernel_environment(tmp_path / "scratch", tmp_path / "src")
-    execute_all([run], environment, jobs=1, done=lambda run: None)
+    run = notebook_run(tmp_path, *sources)
+    execute_runs(tmp_path, [run])
     return run
 
 
-@pytest.mark.parametrize(
-    ("source", "error"),
-    [
-        ("# why\nraise ValueError('no')", r"ValueError: no"),
-        ("y = 2\nassert x == y", r"AssertionError"),
-        ("import json\njson.loads('')", r"JSONDecodeError: .*"),
-        ("import sys; print('careful', file=sys.stderr)", "wrote to stderr: careful"),
-        ("import warnings; warnings.warn('old')", "wrote to stderr: .*UserWarning: old"),
-        ("class A:\n    def _repr_html_(self): 1/0\nA()", "ZeroDivisionError: division by zero"),
-        ("import os; os._exit(1)", "DeadKernelError"),
-    ],
-)
-def test_each_way_to_go_wrong_is_found_and_located(tmp_path, source, error):
-    run = run_cells(tmp_path, "x = 1", source)
-    (problem,) = run.problems
+FAILURES = [
+    ("# why\nraise ValueError('no')", r"ValueError: no"),
+    ("y = 2\nassert x == y", r"AssertionError"),
+    ("import json\njson.loads('')", r"JSONDecodeError: .*"),
+    ("import sys; print('careful', file=sys.stderr)", "wrote to stderr: careful"),
+    ("import warnings; warnings.warn('old')", "wrote to stderr: .*UserWarning: old"),
+    ("class A:\n    def _repr_html_(self): 1/0\nA()", "ZeroDivisionError: division by zero"),
+    ("import os; os._exit(1)", "DeadKernelError"),
+]
+
+
+@pytest.fixture(scope="module", params=["new", "forked"])
+def failed(request, tmp_path_factory):
+    """What happened in a notebook for each failure, with new kernels and with forked ones."""
+    folder = tmp_path_factory.mktemp("failed")
+    runs = [notebook_run(folder, "x = 1", source) for source, _ in FAILURES]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("notebook_runner.FEWEST_TO_FORK", 1 if request.param == "forked" else 99)
+        execute_runs(folder, runs)
+    return runs
+
+
+@pytest.mark.parametrize("number", range(len(FAILURES)))
+def test_each_way_to_go_wrong_is_found_and_located(failed, number):
+    source, error = FAILURES[number]
+    (problem,) = failed[number].problems
     assert problem.cell == 2
     assert problem.code in source
     assert not problem.code.startswith("#")
     assert problem.line == (2 if "\n" in source and "class" not in source else problem.line)
     assert re.search(error, problem.error, re.S)
+
+
+@pytest.mark.skipif(not SUPPORTED, reason="kernels are forked on Linux only")
+def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr("notebook_runner.FEWEST_TO_FORK", 1)
+    look = (
+        "import os, random, torch\n"
+        "[os.getpid(), os.getcwd(), os.environ.get('LEFT_BEHIND'),"
+        " str(torch.get_default_dtype()), random.random(), torch.rand(()).item()]"
+    )
+    leave = (
+        "os.environ['LEFT_BEHIND'] = 'something'; os.chdir('/')\n"
+        "torch.set_default_dtype(torch.float64); torch.manual_seed(1)"
+    )
+    runs = [notebook_run(tmp_path, look, leave), notebook_run(tmp_path, look, "import pytest")]
+    execute_runs(tmp_path, runs)
+    assert not runs[0].problems
+    assert "No module named 'pytest'" in runs[1].problems[0].error
+    first, second = (
+        ast.literal_eval(run.notebook.cells[0].outputs[0].data["text/plain"]) for run in runs
+    )
+    assert first[1:4] == second[1:4] == [str(tmp_path), None, "torch.float32"]
+    assert first[4] != second[4], "Python's own random numbers are not those of the other kernel"
+    assert first[5] == second[5], "torch's are, as in a new process"
+    assert first[0] != second[0]
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{look[0]}").exists() for look in (first, second)):
+        assert time.monotonic() < deadline, "a kernel is still running"
+        time.sleep(0.1)
 
 
 def test_a_cell_that_takes_too_long_is_named(tmp_path):

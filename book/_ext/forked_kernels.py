@@ -1,0 +1,138 @@
+"""Kernels that have torch and matplotlib already: one process imports them, and forks itself.
+
+Starting a kernel and importing both takes two seconds, and a kernel forked from a process that has
+done so a tenth; the book has thirty chapters. Run as a script, this module is that process. It
+reads requests from its input, one in a line, and answers each with the number of a new process.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, NoReturn
+
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning import LocalProvisioner
+
+#: Forking after such imports is sound on Linux; on macOS its system libraries object.
+SUPPORTED = sys.platform == "linux"
+
+#: Not the package itself: if it cannot be imported, a chapter's first cell shall say so.
+PRELOADED = ("ipykernel.kernelapp", "torch", "matplotlib.pyplot", "matplotlib_inline", "jaxtyping")
+
+
+class ForkedProcess:
+    """A forked kernel, with what jupyter_client asks of a process."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def poll(self) -> int | None:
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return 0
+        return None
+
+    def wait(self) -> int:
+        while self.poll() is None:
+            time.sleep(0.05)
+        return 0
+
+    def send_signal(self, signum: int) -> None:
+        os.kill(self.pid, signum)
+
+
+class KernelServer:
+    """The process that forks; use it as a context. Its kernels end when it does."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", __file__],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the build, which then ends the kernels
+        )
+
+    def __enter__(self) -> "KernelServer":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.process.communicate()  # it ends where its input does
+
+    def manager(self) -> AsyncKernelManager:
+        """Return a manager whose kernel will be forked here."""
+        manager = AsyncKernelManager(kernel_name="python3")
+        manager.provisioner = ForkingProvisioner(
+            kernel_id=manager.kernel_id, kernel_spec=manager.kernel_spec, parent=manager
+        )
+        manager.provisioner.server = self
+        return manager
+
+    def fork(self, command: list[str], environment: dict[str, str], folder: str) -> ForkedProcess:
+        """Start a kernel by the command that would have started it anew."""
+        arguments = command[command.index("ipykernel_launcher") + 1 :]
+        request = {"arguments": arguments, "environment": environment, "folder": folder}
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps(request), file=self.process.stdin, flush=True)
+        number = self.process.stdout.readline()
+        if not number:
+            raise RuntimeError("the process that starts kernels has ended; it has printed why")
+        return ForkedProcess(int(number))
+
+
+class ForkingProvisioner(LocalProvisioner):  # type: ignore[misc]
+    """jupyter_client's own, but for the start."""
+
+    server: KernelServer
+
+    async def launch_kernel(self, command: list[str], **options: Any) -> dict[str, Any]:
+        self.process = self.server.fork(command, options["env"], options["cwd"])
+        self.pid = self.pgid = self.process.pid
+        found: dict[str, Any] = self.connection_info
+        return found
+
+
+def serve() -> None:
+    requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no kernel reads our input
+    os.dup2(2, 1)  # or writes among our answers
+    own = {"JPY_PARENT_PID": str(os.getpid())}  # a kernel ends when this process does
+    os.environ.update(own)
+    for name in PRELOADED:
+        __import__(name)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the kernels' exit codes
+    for line in requests:
+        request = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            requests.close()
+            answers.close()
+            become_kernel(request["arguments"], request["environment"] | own, request["folder"])
+        print(pid, file=answers, flush=True)
+
+
+def become_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> NoReturn:
+    from ipykernel.kernelapp import launch_new_instance
+
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.argv[1:] = arguments
+        launch_new_instance()
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    serve()
