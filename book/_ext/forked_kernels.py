@@ -104,7 +104,10 @@ def serve() -> None:
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # no kernel reads our input
     os.dup2(2, 1)  # or writes among our answers
-    own = {"JPY_PARENT_PID": str(os.getpid())}  # a kernel ends when this process does
+    own = {
+        "JPY_PARENT_PID": str(os.getpid()),  # a kernel ends when this process does
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",  # read as matplotlib is imported
+    }
     os.environ.update(own)
     for name in PRELOADED:
         __import__(name)

@@ -78,9 +78,14 @@ def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, m
         "os.environ['LEFT_BEHIND'] = 'something'; os.chdir('/')\n"
         "torch.set_default_dtype(torch.float64); torch.manual_seed(1)"
     )
-    runs = [notebook_run(tmp_path, look, leave), notebook_run(tmp_path, look, "import pytest")]
+    draw = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
+    runs = [
+        notebook_run(tmp_path, look, leave, draw),
+        notebook_run(tmp_path, look, "import pytest"),
+    ]
     execute_runs(tmp_path, runs)
     assert not runs[0].problems
+    assert "image/png" in runs[0].notebook.cells[2].outputs[0].data
     assert "No module named 'pytest'" in runs[1].problems[0].error
     first, second = (
         ast.literal_eval(run.notebook.cells[0].outputs[0].data["text/plain"]) for run in runs
