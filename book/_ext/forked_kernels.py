@@ -19,8 +19,12 @@ from jupyter_client.provisioning import LocalProvisioner
 #: Forking after such imports is sound on Linux; on macOS its system libraries object.
 SUPPORTED = sys.platform == "linux"
 
-#: Not the package itself: if it cannot be imported, a chapter's first cell shall say so.
-PRELOADED = ("ipykernel.kernelapp", "torch", "matplotlib.pyplot", "matplotlib_inline", "jaxtyping")
+#: Not the package itself: if it cannot be imported, a chapter's first cell shall say so. Nor
+#: pyplot, which would look for IPython at once and find none.
+PRELOADED = (
+    *("ipykernel.kernelapp", "torch", "jaxtyping", "matplotlib.figure"),
+    *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
+)
 
 
 class ForkedProcess:
