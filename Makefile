@@ -8,8 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
-# Tests run in two processes, each file in one.
+# Tests run in two processes: each file in one, or, where files are few and long, each test.
 SIDE_BY_SIDE := -n 2 --dist loadfile
+TEST_BY_TEST := -n 2 --dist worksteal
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
@@ -51,7 +52,7 @@ unit: $(INSTALLED)
 
 # What a reader gets: links, languages, search, accessibility, in a browser where there is one.
 site: book
-	$(BIN)/pytest $(SIDE_BY_SIDE) tests/site
+	$(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
 
