@@ -23,7 +23,7 @@ help:
 	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
 	@echo "make bench      time our attention beside torch's, and the building of the book"
-	@echo "make robustness run the chapters with ten other seeds and every set of kernels (hours; can"
+	@echo "make robustness run the chapters with ten other seeds and every set of kernels (an hour; can"
 	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
 	@echo "make clean      remove what the build made"
 
