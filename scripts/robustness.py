@@ -72,11 +72,12 @@ def chapters() -> list[str]:
 
 
 class Job(NamedTuple):
-    """One chapter in one variant, the digest of its cells, and where its result is kept."""
+    """One chapter in one variant, the digests of its cells and of all code, where it is kept."""
 
     chapter: str
     variant: Variant
     cells: str
+    code: str
     result: Path
 
     def kept(self) -> dict[str, Any] | None:
@@ -103,7 +104,7 @@ def jobs(names: Iterable[str], package: Package) -> list[Job]:
         key = hashlib.sha256((digest(cells) + package.key(cells)).encode()).hexdigest()[:12]
         for variant in variants():
             result = WORK / variant.name / f"{chapter}-{key}.json"
-            found.append(Job(chapter, variant, digest(cells), result))
+            found.append(Job(chapter, variant, digest(cells), key, result))
     return found
 
 
@@ -193,7 +194,8 @@ def collected(all_jobs: list[Job]) -> dict[str, Any]:
         result = job.kept()
         if result is None:
             continue
-        empty = {"cells": job.cells, "runs": [], "problems": {}, "measurements": {}}
+        digests = {"cells": job.cells, "code": job.code}
+        empty = digests | {"runs": [], "problems": {}, "measurements": {}}
         page = found.setdefault(job.chapter, empty)
         page["runs"].append(job.variant.name)
         if result["problems"]:
@@ -221,7 +223,7 @@ def with_earlier(found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     merged = {}
     for name in names:
         now, then = found.get(name), before.get(name)
-        if now and then and then["cells"] == now["cells"]:
+        if now and then and then.get("code") == now["code"]:
             merged[name] = max(now, then, key=lambda page: len(page["runs"]))
         elif now or then:
             merged[name] = now or then

@@ -1,7 +1,7 @@
 """Kernels that have torch and matplotlib already: one process imports them, and forks itself.
 
-Starting a kernel and importing both takes two seconds, and a kernel forked from a process that has
-done so a tenth; the book has thirty chapters. Run as a script, this module is that process. It
+Starting a kernel and importing both takes two seconds, forking one from a process that has done so
+half a second; the book has thirty chapters. Run as a script, this module is that process. It
 reads requests from its input, one in a line, and answers each with the number of a new process.
 """
 
