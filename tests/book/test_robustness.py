@@ -72,7 +72,8 @@ def test_other_draws_are_taken_kept_and_written_down(repo, capsys):
 
 
 def test_a_shorter_run_does_not_forget_a_longer_one(repo):
-    page = {"cells": "same", "code": "same", "runs": ["avx2", "seed+1000"], "problems": {}, "measurements": {}}
+    digests = {"cells": "same", "code": "same"}
+    page = digests | {"runs": ["avx2", "seed+1000"], "problems": {}, "measurements": {}}
     shorter = page | {"runs": ["avx2"]}
     gone = {"a": page, "gone": page, "b": page}
     robustness.DATA.write_text(json.dumps(gone), encoding="utf8")
