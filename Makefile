@@ -31,6 +31,8 @@ $(INSTALLED): constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("attention_book needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --no-compile --disable-pip-version-check -c constraints.txt -e ".[book,test]"
+	@# pip compiles on one core, this on all of them; what can't be compiled is never imported.
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 	@touch $@
 
 book: $(INSTALLED)

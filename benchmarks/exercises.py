@@ -7,7 +7,7 @@ Seconds of processor time, the slowest exercises first; a check must stay below 
 
 import time
 
-from attention_book.exercises import EXERCISES, check
+from attention_book.course.exercises import EXERCISES, check
 
 LIMIT = 2.0
 

@@ -175,11 +175,11 @@ class BookIndex:
                 elif block.kind == "directive" and block.name == "api-shapes":
                     for short in self.shape_names():
                         anchor = f"shape-{short.lower()}"
-                        found[f"attention_book.shapes.{short}"] = (page, anchor)
+                        found[f"attention_book.foundations.shapes.{short}"] = (page, anchor)
         return found
 
     def shape_names(self) -> list[str]:
-        return listed_names(module_tree(self.root / "src/attention_book/shapes.py"))
+        return listed_names(module_tree(self.root / "src/attention_book/foundations/shapes.py"))
 
 
 def author_year(entry) -> str:  # type: ignore[no-untyped-def]

@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 from code_closure import Package  # noqa: E402
 from notebook_runner import Run, execute_all, kernel_environment, measurements_in  # noqa: E402
 
-from attention_book.inspection.measurement import SIGNS, Measurement  # noqa: E402
+from attention_book.course.measurement import SIGNS, Measurement  # noqa: E402
 
 WORK = ROOT / "book" / "_build" / "robustness"
 DATA = ROOT / "benchmarks" / "robustness.json"

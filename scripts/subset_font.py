@@ -2,7 +2,7 @@
 
     python scripts/subset_font.py path/to/NotoSansSC-Regular.ttf
 
-The result, src/attention_book/inspection/fonts/NotoSansSC-Subset.ttf, keeps the 3,755 common
+The result, src/attention_book/plotting/fonts/NotoSansSC-Subset.ttf, keeps the 3,755 common
 Chinese characters (GB2312 level 1), a few rarer ones, and what labels of figures need besides:
 Latin, Greek, punctuation, arrows and common mathematical signs. A variable font is first fixed
 at the regular weight. fontTools is needed (the `book` extra).
@@ -15,7 +15,7 @@ from fontTools import subset
 from fontTools.ttLib import TTFont
 from fontTools.varLib.instancer import instantiateVariableFont
 
-TARGET = Path(__file__).parents[1] / "src/attention_book/inspection/fonts/NotoSansSC-Subset.ttf"
+TARGET = Path(__file__).parents[1] / "src/attention_book/plotting/fonts/NotoSansSC-Subset.ttf"
 REGULAR = 400
 
 #: Words of the field, and of example sentences, that GB2312 keeps in its rarer level 2.

@@ -23,7 +23,7 @@ class Reference:
     def __init__(self, app: Sphinx) -> None:
         self.package = app.config.api_package
         self.source = Path(app.srcdir).parent / "src"
-        self.shapes = f"{self.package}.shapes"
+        self.shapes = f"{self.package}.foundations.shapes"
         self.names = public_names(self.package, self.source)
         file = Path(app.srcdir, SUMMARIES)
         texts = yaml.safe_load(file.read_text(encoding="utf8")) if file.is_file() else {}

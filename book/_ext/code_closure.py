@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 #: A training's own code. The recipes' settings don't count: each model's file is named by them.
-TRAINING = "from attention_book.recipes import trained"
-SETTINGS = ("attention_book.recipes.named",)
+TRAINING = "from attention_book.course.recipes import trained"
+SETTINGS = ("attention_book.course.recipes.named",)
 
 #: Cells that use one of these may show a docstring: for them the text of the code counts.
 SHOWS_SOURCE = ("show_source", "getsource", "__doc__", "help(")

@@ -49,7 +49,7 @@ def likely_length(notebook: nbformat.NotebookNode) -> tuple[int, int]:
     """
     cells = code_of(notebook)
     length = sum(len(source) for source in cells)
-    if not any("attention_book.recipes" in source for source in cells):
+    if not any("attention_book.course.recipes" in source for source in cells):
         return 0, length
     return sum(source.count("trained") + source.count("held_out") for source in cells), length
 

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 STATE = "unsound_pages.json"
 LINE_NUMBER = re.compile(r":(\d+|None)?$")
-#: An autodoc warning's place: "file.py:docstring of attention_book.shapes:3".
+#: An autodoc warning's place: "file.py:docstring of attention_book.foundations.shapes:3".
 IN_DOCSTRING = re.compile(r":docstring of .*$")
 
 

@@ -194,7 +194,9 @@ def test_nothing_is_imported_to_know_the_names():
     names = public_names("attention_book", ROOT / "src")
     assert "attention_book.set_seed" in names
     assert "attention_book.attention.masked_softmax" in names
-    assert not [n for n in names if n.startswith("attention_book.seed.")], "once, by its short name"
+    assert not [n for n in names if n.startswith("attention_book.foundations.seed.")], (
+        "once, by its short name"
+    )
     assert names["attention_book.attention.KERNELS"].kind == "data"
     assert names["attention_book.attention.masked_softmax"].first_line().startswith("Turn scores")
 

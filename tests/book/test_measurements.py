@@ -8,7 +8,7 @@ from lxml import html
 from test_claims import EXTENSIONS, LIST, claim
 from tiny import HEADER, cell
 
-SETUP = "from attention_book.inspection import notebook\nanswer = {answer}\n"
+SETUP = "from attention_book.course import notebook\nanswer = {answer}\n"
 BOXED = 'notebook.measure("b-boxed", answer, above=[40, 41], draws=3)'
 LOOSE = 'notebook.measure("b-loose", answer, below=50)'
 LAW = "assert answer == answer + {error}  # claim: b-law"

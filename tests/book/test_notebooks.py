@@ -47,7 +47,7 @@ def export(tmp_path):
         for folder in ("figures", "api", "_ext/inline_svg_static"):
             (book / folder).mkdir(parents=True, exist_ok=True)
         (root / "src/attention_book").mkdir(parents=True, exist_ok=True)
-        (root / "src/attention_book/shapes.py").write_text("__all__ = ['Queries']\n")
+        (root / "src/attention_book/foundations/shapes.py").write_text("__all__ = ['Queries']\n")
         (root / "src/attention_book/soft.py").write_text(
             "class A:\n    @property\n    def g(self):\n        return 1\n", encoding="utf8"
         )
@@ -72,7 +72,7 @@ def export(tmp_path):
             "figures/flow.svg": SVG,
             "_ext/inline_svg_static/diagrams.css": ".dg-text { fill: red; }\nhtml .x { y: z; }\n",
         }
-        first = cell("from attention_book.inspection import notebook\nnotebook.setup()")
+        first = cell("from attention_book.course import notebook\nnotebook.setup()")
         files["page.md"] = HEADER + "# {zh}`本章` {en}`This chapter`\n\n"
         files["page.md"] += (first if setup else "") + text
         for name, content in files.items():
@@ -97,7 +97,7 @@ def EN(page, anchor=""):
     return ZH(page, anchor, "en")
 
 
-SHAPE, SEED = "attention_book.shapes.Queries", "attention_book.set_seed"
+SHAPE, SEED = "attention_book.foundations.shapes.Queries", "attention_book.set_seed"
 SOURCES = "\\[Solo 2001; Van Uno et al. 2002\\]"
 ROW = "|---|---|"
 
@@ -213,7 +213,7 @@ def test_diagrams_stand_in_the_notebook_in_its_language(export):
 def test_source_is_shown_as_it_is(export):
     text = "```{literalinclude} ../src/attention_book/soft.py\n:pyobject: A.g\n```"
     assert only(export(text)) == "```python\n@property\ndef g(self):\n    return 1\n```"
-    assert object_source(ROOT / "src/attention_book/seed.py", "nothing") == ""
+    assert object_source(ROOT / "src/attention_book/foundations/seed.py", "nothing") == ""
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_cells_see_nothing_but_the_package(tmp_path):
     """The kernels of the build are a reader's: what only the build has installed is hidden."""
     probe = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(f"import {name}") for name in HIDDEN]
-        + [nbformat.v4.new_code_cell("import attention_book.inspection.notebook, torch")]
+        + [nbformat.v4.new_code_cell("import attention_book.course.notebook, torch")]
     )
     run = Run("probe", probe, tmp_path)
     execute_all([run], kernel_environment(tmp_path, ROOT / "src"), jobs=1, done=lambda run: None)

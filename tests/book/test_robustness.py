@@ -12,7 +12,7 @@ CHAPTER = (
     + "# A\n\n"
     + cell(
         "import torch\nfrom attention_book import set_seed\n"
-        "from attention_book.inspection import notebook\nset_seed(1)\n"
+        "from attention_book.course import notebook\nset_seed(1)\n"
         "drawn = torch.rand(()).item()"
     )
     + cell("assert f'{drawn:.3f}' == '0.758'", tags="[hide-input, printed-numbers]")

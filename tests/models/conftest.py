@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attention_book.models import Seq2Seq, Seq2SeqConfig
-from attention_book.models.seq2seq_config import ATTENTION_KINDS
+from attention_book.models.recurrent.config import ATTENTION_KINDS
 
 # Every kind of attention, with an encoder that reads from one side and, where both go together,
 # from both.

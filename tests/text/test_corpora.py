@@ -11,7 +11,7 @@ from pathlib import Path
 import pooch
 import pytest
 
-from attention_book.environment import bar_options
+from attention_book.foundations.environment import bar_options
 from attention_book.text import CorpusError, corpora, load_corpus
 
 LINES = ["Go.\tVa\u202f!", "Hi.\tSalut\u00a0!", "I'm home.\tJe suis chez moi."]

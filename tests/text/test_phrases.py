@@ -13,6 +13,7 @@ from attention_book.text import CorpusError, SentencePair, detokenize, phrases, 
 from attention_book.text.phrases import phrasebook, topics
 
 FOLDER = files("attention_book.text") / "data" / "phrasebook"
+FILES = {file.name: file for folder in FOLDER.iterdir() for file in folder.iterdir()}
 
 
 class Line(NamedTuple):
@@ -23,7 +24,7 @@ class Line(NamedTuple):
 
 
 def read(topic):
-    text = (FOLDER / f"{topic}.tsv").read_bytes().decode("utf-8")
+    text = FILES[f"{topic}.tsv"].read_bytes().decode("utf-8")
     assert text.endswith("\n")
     return [
         Line(f"{topic}.tsv:{number}", *line.split("\t"))
@@ -46,8 +47,7 @@ def french_words(line):
 
 
 def test_every_file_is_a_topic():
-    names = [entry.name for entry in FOLDER.iterdir() if entry.name.endswith(".tsv")]
-    assert sorted(names) == sorted(f"{topic}.tsv" for topic in topics())
+    assert sorted(FILES) == sorted(f"{topic}.tsv" for topic in topics())
 
 
 def test_eight_hundred_phrases_and_several_ways_to_say_some():
@@ -414,9 +414,9 @@ def test_what_cannot_be_is_refused():
 
 
 def test_a_damaged_line_is_named(tmp_path, monkeypatch):
-    folder = tmp_path / "data" / "phrasebook"
+    folder = tmp_path / "data" / "phrasebook" / "at_home"
     folder.mkdir(parents=True)
     (folder / "home.tsv").write_text("Yes.\tOui.\t是 。\nNo.\tNon.\n", encoding="utf-8")
     monkeypatch.setattr(phrases, "files", lambda package: tmp_path)
     with pytest.raises(CorpusError, match=r"home\.tsv:2: expected English TAB .* got 2 columns"):
-        phrases._lines_of("home")
+        phrases._lines_of("at_home", "home")

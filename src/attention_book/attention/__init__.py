@@ -1,31 +1,24 @@
 """Attention mechanisms, one module for each idea."""
 
-from attention_book.attention.alibi import AlibiPositions, alibi_slopes
-from attention_book.attention.block_sparse import (
-    BlockPlan,
-    BlockRows,
-    block_sparse_attention,
-    plan_blocks,
+from attention_book.attention.efficient.flash import tiled_attention
+from attention_book.attention.efficient.linear import (
+    LinearState,
+    elu_features,
+    linear_attention,
+    linear_attention_weights,
 )
-from attention_book.attention.buckets import RelativeBuckets, relative_bucket
-from attention_book.attention.closeness import CosineScore, GaussianScore
-from attention_book.attention.conventions import (
-    additive_from_mask,
-    ignore_from_mask,
-    mask_from_additive,
-    mask_from_ignore,
-    mask_from_key_padding,
-)
-from attention_book.attention.grouped_query import GroupedQueryAttention
+from attention_book.attention.efficient.online_softmax import PartialAttention
 from attention_book.attention.hard import (
     HardAttention,
     RunningMean,
     Sample,
     reinforce_surrogate,
 )
-from attention_book.attention.heads import merge_heads, split_heads
-from attention_book.attention.kernel_regression import KernelRegression, LearnableKernelRegression
-from attention_book.attention.kernels import (
+from attention_book.attention.kernels.kernel_regression import (
+    KernelRegression,
+    LearnableKernelRegression,
+)
+from attention_book.attention.kernels.kernels import (
     KERNELS,
     Kernel,
     average_pooling,
@@ -33,27 +26,64 @@ from attention_book.attention.kernels import (
     leave_one_out_error,
     nadaraya_watson,
 )
-from attention_book.attention.keys_values import KeysValues
-from attention_book.attention.learned import LearnedPositions
-from attention_book.attention.linear_attention import (
-    LinearState,
-    elu_features,
-    linear_attention,
-    linear_attention_weights,
-)
 from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
 from attention_book.attention.location import LocationAttention
 from attention_book.attention.masks import (
+    additive_from_mask,
     causal_mask,
     check_mask,
+    ignore_from_mask,
     leave_one_out_mask,
+    mask_from_additive,
+    mask_from_ignore,
+    mask_from_key_padding,
     mask_from_lengths,
     mask_from_query_lengths,
     window_mask,
 )
-from attention_book.attention.multi_head import MultiHeadAttention
-from attention_book.attention.online_softmax import PartialAttention
-from attention_book.attention.patterns import (
+from attention_book.attention.multi_head.grouped_query import GroupedQueryAttention
+from attention_book.attention.multi_head.kv_cache import KeysValues
+from attention_book.attention.multi_head.multi_head import (
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
+from attention_book.attention.multi_head.pooled_heads import pooled_heads
+from attention_book.attention.multi_head.self_attention import SelfAttention
+from attention_book.attention.positions.alibi import AlibiPositions, alibi_slopes
+from attention_book.attention.positions.learned import LearnedPositions
+from attention_book.attention.positions.relative import RelativePositions
+from attention_book.attention.positions.rotary import RotaryPositions
+from attention_book.attention.positions.scheme import NoPositions, Positions
+from attention_book.attention.positions.sinusoidal import SinusoidalPositions, sinusoids
+from attention_book.attention.positions.t5_buckets import RelativeBuckets, relative_bucket
+from attention_book.attention.scores import (
+    AdditiveScore,
+    BilinearScore,
+    ConcatLinearScore,
+    ConcatTanhSumScore,
+    CosineScore,
+    DotScore,
+    GaussianScore,
+    KeyProjectingScore,
+    OverProjectedKeys,
+    ScaledDotScore,
+    Score,
+)
+from attention_book.attention.soft import (
+    Attention,
+    DotProductAttention,
+    dot_product_attention,
+    dot_product_weights,
+)
+from attention_book.attention.softmax import masked_softmax
+from attention_book.attention.sparse.block_sparse import (
+    BlockPlan,
+    BlockRows,
+    block_sparse_attention,
+    plan_blocks,
+)
+from attention_book.attention.sparse.patterns import (
     block_mask,
     density,
     dilated_mask,
@@ -62,30 +92,6 @@ from attention_book.attention.patterns import (
     reach,
     strided_mask,
 )
-from attention_book.attention.pooled_heads import pooled_heads
-from attention_book.attention.positions import NoPositions, Positions
-from attention_book.attention.projected import KeyProjectingScore, OverProjectedKeys
-from attention_book.attention.relative import RelativePositions
-from attention_book.attention.rotary import RotaryPositions
-from attention_book.attention.scoring import (
-    AdditiveScore,
-    BilinearScore,
-    ConcatLinearScore,
-    ConcatTanhSumScore,
-    DotScore,
-    ScaledDotScore,
-    Score,
-)
-from attention_book.attention.self_attention import SelfAttention
-from attention_book.attention.sinusoidal import SinusoidalPositions, sinusoids
-from attention_book.attention.soft import (
-    Attention,
-    DotProductAttention,
-    dot_product_attention,
-    dot_product_weights,
-)
-from attention_book.attention.softmax import masked_softmax
-from attention_book.attention.tiled import tiled_attention
 
 __all__ = [
     "KERNELS",

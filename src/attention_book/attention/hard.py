@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_score, check_values
-from attention_book.attention.scoring import Score
+from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Keys, Mask, Output, Queries, Values, Weights
+from attention_book.foundations.checks import check_score, check_values
+from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values, Weights
 
 CHOICES = ("argmax", "sample")
 

@@ -8,7 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import (
+from attention_book.attention.masks import check_mask, window_mask
+from attention_book.attention.scores import Score
+from attention_book.attention.softmax import masked_softmax
+from attention_book.foundations.checks import (
     check_features,
     check_queries_keys,
     check_radius,
@@ -16,10 +19,7 @@ from attention_book.attention.checks import (
     check_sizes,
     check_values,
 )
-from attention_book.attention.masks import check_mask, window_mask
-from attention_book.attention.scoring import Score
-from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Keys, Mask, Output, Queries, Values, Weights
+from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values, Weights
 
 
 class LocalAttention(nn.Module):

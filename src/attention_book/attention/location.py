@@ -4,9 +4,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.checks import check_features, check_floating, check_sizes
 from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Mask, Values
+from attention_book.foundations.checks import check_features, check_floating, check_sizes
+from attention_book.foundations.shapes import Mask, Values
 
 LocationQueries = Float[Tensor, "*batch query d_q"]
 State = Float[Tensor, "*batch query d_k"]

@@ -6,17 +6,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.checks import (
+from attention_book.attention.masks import check_mask
+from attention_book.attention.scores import Score
+from attention_book.attention.softmax import masked_softmax
+from attention_book.foundations.checks import (
     check_bias,
     check_probability,
     check_same_features,
     check_score,
     check_values,
 )
-from attention_book.attention.masks import check_mask
-from attention_book.attention.scoring import Score
-from attention_book.attention.softmax import masked_softmax
-from attention_book.shapes import Bias, Keys, Mask, Output, Queries, Values, Weights
+from attention_book.foundations.shapes import Bias, Keys, Mask, Output, Queries, Values, Weights
 
 
 class Attention(nn.Module):

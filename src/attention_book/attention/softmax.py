@@ -4,9 +4,9 @@ import math
 
 import torch
 
-from attention_book.attention.checks import check_floating, reject_where
 from attention_book.attention.masks import check_mask
-from attention_book.shapes import Mask, Scores, Weights
+from attention_book.foundations.checks import check_floating, reject_where
+from attention_book.foundations.shapes import Mask, Scores, Weights
 
 
 def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.checks import check_sizes
+from attention_book.foundations.checks import check_sizes
 
 
 @dataclass(frozen=True)

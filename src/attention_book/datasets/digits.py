@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.environment import from_extra
+from attention_book.foundations.environment import from_extra
 
 #: Values of a pixel in the files: from 0, paper, to 16, ink.
 _INK = 16.0

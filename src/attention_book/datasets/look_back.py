@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.attention.checks import check_sizes
+from attention_book.foundations.checks import check_sizes
 
 
 @dataclass(frozen=True)

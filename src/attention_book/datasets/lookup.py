@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_book.attention.checks import check_sizes
+from attention_book.foundations.checks import check_sizes
 
 # The seed of the map between queries and keys: the same in every batch, so that
 # a score can learn it, and independent of the caller's random numbers.

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attention_book.environment import from_extra
+from attention_book.foundations.environment import from_extra
 
 SeriesName = Literal["sunspots", "co2"]
 

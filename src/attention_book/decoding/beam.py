@@ -14,9 +14,9 @@ from torch import Tensor
 from attention_book.decoding.beams import Beams, continued, settled
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
-from attention_book.models.translator import Memory, State, Translator
-from attention_book.shapes import StepIds, TokenIds, TokenMask
+from attention_book.models.protocols import Memory, State, Translator
 
 # Around 1 is usual; from about 50 on every score would be rounded to 0.
 _MAX_LENGTH_PENALTY = 10

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.shapes import StepIds
+from attention_book.foundations.shapes import StepIds
 from attention_book.text import BOS, EOS, PAD
 
 

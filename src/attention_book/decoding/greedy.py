@@ -4,9 +4,9 @@ import torch
 
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
-from attention_book.models.translator import Memory, State, Translator
-from attention_book.shapes import StepIds, TokenIds, TokenMask
+from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import BOS, EOS, PAD
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_book.shapes import StepIds, StepLogits, TokenIds, TokenMask
+from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds, TokenMask
 from attention_book.text import BOS, PAD
 
 

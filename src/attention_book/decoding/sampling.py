@@ -7,13 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.attention.checks import check_positive, check_probability, check_sizes
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import next_log_probs
+from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
-from attention_book.models.translator import State
-from attention_book.models.writer import Writer
-from attention_book.shapes import StepIds, StepLogits, TokenIds
+from attention_book.models.protocols import State, Writer
 from attention_book.text import EOS, PAD
 
 

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from attention_book.decoding.beam import beam_search
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask, Weights
 from attention_book.models.evaluating import evaluating
-from attention_book.models.translator import Memory, State, Translator
-from attention_book.shapes import StepIds, TokenIds, TokenMask, Weights
+from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import BOS, Vocabulary, encode_source
 
 

@@ -1,13 +1,7 @@
-"""Looking inside: heat maps, curves, bilingual labels; a model's weights, seen and changed.
-
-The tools for notebooks are in `attention_book.inspection.notebook`, the only module that needs
-IPython.
-"""
+"""Looking inside a model: its weights seen and changed, its heads, what its output hangs on."""
 
 from attention_book.inspection.capture import capture_attention
 from attention_book.inspection.cost import operations, sequential_steps
-from attention_book.inspection.curves import bars, curves, regression
-from attention_book.inspection.faults import FAULTS, planted
 from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
 from attention_book.inspection.heads import (
     Head,
@@ -18,7 +12,6 @@ from attention_book.inspection.heads import (
     weight_on,
     without_heads,
 )
-from attention_book.inspection.heatmaps import heatmap, heatmaps
 from attention_book.inspection.importance import (
     gradient_times_input,
     hiding_effects,
@@ -35,8 +28,6 @@ from attention_book.inspection.interventions import (
     without_heaviest,
     without_random,
 )
-from attention_book.inspection.labels import L, set_language
-from attention_book.inspection.laws import LAWS, check_up
 from attention_book.inspection.memory import peak_bytes
 from attention_book.inspection.teacher_forced import (
     gold_weights,
@@ -45,23 +36,15 @@ from attention_book.inspection.teacher_forced import (
 )
 
 __all__ = [
-    "FAULTS",
-    "LAWS",
     "Head",
-    "L",
     "attention_heads",
-    "bars",
     "capture_attention",
     "changed_attention",
-    "check_up",
-    "curves",
     "even",
     "forced_attention",
     "gold_weights",
     "gradient_times_input",
     "head_importance",
-    "heatmap",
-    "heatmaps",
     "hiding_effects",
     "influence",
     "information_flow",
@@ -71,13 +54,10 @@ __all__ = [
     "operations",
     "path_length",
     "peak_bytes",
-    "planted",
     "pruned",
     "rank_correlation",
-    "regression",
     "replacement_effects",
     "sequential_steps",
-    "set_language",
     "shuffled",
     "target_log_probs",
     "teacher_forced_weights",

@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention
+from attention_book.foundations.shapes import HeadWeights, Weights
 from attention_book.inspection.interventions import Change, Visible, changed_attention
-from attention_book.shapes import HeadWeights, Weights
 
 
 class Head(NamedTuple):

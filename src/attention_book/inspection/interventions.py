@@ -14,8 +14,8 @@ from jaxtyping import Bool
 from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention
+from attention_book.foundations.shapes import Values, Weights
 from attention_book.inspection.capture import arguments_of, call_with
-from attention_book.shapes import Values, Weights
 
 Visible = Bool[Tensor, "*batch query key"]
 #: Makes new weights from the module's own and from what its queries may see.

@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_book.foundations.shapes import StepLogits, Weights
 from attention_book.models import Seq2Seq
 from attention_book.models.evaluating import evaluating
-from attention_book.shapes import StepLogits, Weights
 from attention_book.text import Batch, ParallelData, SentencePair, Vocabulary
 
 

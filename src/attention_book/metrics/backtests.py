@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_book.attention.checks import check_sizes, reject_where
-from attention_book.shapes import Forecast, History, Method
+from attention_book.foundations.checks import check_sizes, reject_where
+from attention_book.foundations.shapes import Forecast, History, Method
 
 Table = Float[Tensor, "origin horizon"]
 

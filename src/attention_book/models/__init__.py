@@ -1,50 +1,49 @@
 """Models: those that translate stand behind one protocol."""
 
-from attention_book.models.add_norm import AddNorm
-from attention_book.models.baselines import (
+from attention_book.models.forecasting.baselines import (
     Autoregression,
     differenced,
     fit_autoregression,
     persistence,
     seasonal_naive,
 )
-from attention_book.models.decoder_state import DecoderState
-from attention_book.models.feed_forward import FeedForward
-from attention_book.models.forecaster import Forecaster, ForecasterConfig
-from attention_book.models.image_patches import from_patches, grid_sinusoids, patches
-from attention_book.models.input_query_decoder import InputDotDecoder, LocationDecoder
-from attention_book.models.language_model import (
+from attention_book.models.forecasting.forecaster import Forecaster, ForecasterConfig
+from attention_book.models.language.model import (
     CausalLanguageModel,
     LanguageModel,
     LanguageModelConfig,
     MaskedLanguageModel,
 )
-from attention_book.models.language_state import LanguageState
-from attention_book.models.layer_config import LayerConfig
-from attention_book.models.layer_positions import create_positions
-from attention_book.models.layer_stack import LayerStack
-from attention_book.models.ngrams import NgramModel, NgramState
-from attention_book.models.one_look import OneLook
-from attention_book.models.recurrent_decoder import (
+from attention_book.models.language.ngrams import NgramModel, NgramState
+from attention_book.models.language.state import LanguageState
+from attention_book.models.protocols import Translator, Writer
+from attention_book.models.recurrent.config import Seq2SeqConfig
+from attention_book.models.recurrent.decoders import (
     FixedContextDecoder,
     LookThenStepDecoder,
     StepThenLookDecoder,
 )
-from attention_book.models.recurrent_encoder import RecurrentEncoder, SourceMemory
-from attention_book.models.seq2seq import Seq2Seq
-from attention_book.models.seq2seq_config import Seq2SeqConfig
-from attention_book.models.small_cnn import SmallCNN
-from attention_book.models.transformer import Transformer, TransformerStack
-from attention_book.models.transformer_config import TransformerConfig
-from attention_book.models.transformer_layers import DecoderLayer, EncoderLayer
-from attention_book.models.transformer_state import TransformerMemory, TransformerState
-from attention_book.models.translator import Translator
-from attention_book.models.vision_transformer import (
+from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
+from attention_book.models.recurrent.from_input import InputDotDecoder, LocationDecoder
+from attention_book.models.recurrent.one_look import OneLook
+from attention_book.models.recurrent.seq2seq import Seq2Seq
+from attention_book.models.recurrent.state import DecoderState
+from attention_book.models.transformer.add_norm import AddNorm
+from attention_book.models.transformer.config import TransformerConfig
+from attention_book.models.transformer.feed_forward import FeedForward
+from attention_book.models.transformer.layer_config import LayerConfig
+from attention_book.models.transformer.layer_positions import create_positions
+from attention_book.models.transformer.layers import DecoderLayer, EncoderLayer
+from attention_book.models.transformer.model import Transformer, TransformerStack
+from attention_book.models.transformer.stack import LayerStack
+from attention_book.models.transformer.state import TransformerMemory, TransformerState
+from attention_book.models.vision.patches import from_patches, grid_sinusoids, patches
+from attention_book.models.vision.small_cnn import SmallCNN
+from attention_book.models.vision.vision_transformer import (
     VisionTransformer,
     VisionTransformerConfig,
     visible_tokens,
 )
-from attention_book.models.writer import Writer
 
 __all__ = [
     "AddNorm",

@@ -3,11 +3,11 @@
 from attention_book.text.batches import Batch, ParallelData, encode_source
 from attention_book.text.bpe import SubwordTokenizer
 from attention_book.text.corpora import load_corpus
-from attention_book.text.grammar import generate
-from attention_book.text.grammar_check import is_grammatical
-from attention_book.text.grammar_corpus import GrammarCorpus, grammar_corpus
-from attention_book.text.grammar_telling import Sentence
-from attention_book.text.grammar_text import grammar_text, grammar_tokens
+from attention_book.text.grammar.check import is_grammatical
+from attention_book.text.grammar.corpus import GrammarCorpus, grammar_corpus
+from attention_book.text.grammar.generate import generate
+from attention_book.text.grammar.telling import Sentence
+from attention_book.text.grammar.text import grammar_text, grammar_tokens
 from attention_book.text.masking import MASK, MaskedTokens, encode_text, mask_tokens
 from attention_book.text.pairs import (
     CorpusError,

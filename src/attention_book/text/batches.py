@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.shapes import TokenIds, TokenMask
+from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
 from attention_book.text.vocabulary import BOS, EOS, PAD, Vocabulary
 

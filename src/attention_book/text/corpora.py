@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from attention_book.environment import bar_options
+from attention_book.foundations.environment import bar_options
 from attention_book.text.downloads import download
 from attention_book.text.pairs import CorpusError, Reading, SentencePair, pairs_from_lines
 from attention_book.text.tokens import Language

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attention_book.shapes import TokenIds, TokenMask
+from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.batches import encode_source
 from attention_book.text.vocabulary import BOS, SPECIALS, Vocabulary
 

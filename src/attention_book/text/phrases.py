@@ -18,29 +18,13 @@ PhrasebookLanguage = Literal["en", "fr", "zh"]
 
 _LANGUAGES: tuple[PhrasebookLanguage, ...] = get_args(PhrasebookLanguage)  # as the columns
 
-# From the shortest phrases to whole stories; the corpus stands in this order.
-_TOPICS = (
-    "commands",
-    "exclamations",
-    "feelings",
-    "being",
-    "home",
-    "having",
-    "family",
-    "routine",
-    "food",
-    "health",
-    "weather",
-    "conversation",
-    "time",
-    "city",
-    "travel",
-    "shopping",
-    "work_and_school",
-    "hobbies",
-    "nature",
-    "stories",
-)
+# From the shortest phrases to whole stories, by folder; the corpus stands in this order.
+_TOPICS = {
+    "first_words": ("commands", "exclamations", "feelings", "being"),
+    "at_home": ("home", "having", "family", "routine", "food", "health"),
+    "out_and_about": ("weather", "conversation", "time", "city", "travel", "shopping"),
+    "longer": ("work_and_school", "hobbies", "nature", "stories"),
+}
 
 
 def topics() -> tuple[str, ...]:
@@ -49,7 +33,7 @@ def topics() -> tuple[str, ...]:
     >>> topics()[:3]
     ('commands', 'exclamations', 'feelings')
     """
-    return _TOPICS
+    return tuple(topic for folder in _TOPICS.values() for topic in folder)
 
 
 def phrasebook(
@@ -101,12 +85,18 @@ def check_languages(source: str, target: str) -> None:
 @cache
 def _lines() -> tuple[tuple[tuple[str, ...], ...], ...]:
     """Return every line of every topic as its tokens, (English, French, Chinese)."""
-    return tuple(line for topic in _TOPICS for line in _lines_of(topic))
+    return tuple(
+        line
+        for folder, names in _TOPICS.items()
+        for name in names
+        for line in _lines_of(folder, name)
+    )
 
 
-def _lines_of(topic: str) -> list[tuple[tuple[str, ...], ...]]:
+def _lines_of(folder: str, topic: str) -> list[tuple[tuple[str, ...], ...]]:
     name = f"{topic}.tsv"
-    text = (files("attention_book.text") / "data" / "phrasebook" / name).read_text(encoding="utf-8")
+    phrases = files("attention_book.text") / "data" / "phrasebook"
+    text = (phrases / folder / name).read_text(encoding="utf-8")
     lines = []
     for number, line in enumerate(text.splitlines(), start=1):
         columns = line.split("\t")

@@ -1,6 +1,6 @@
 """Training as a generator: the loop belongs to the caller."""
 
-from attention_book.training.checkpoint import (
+from attention_book.training.checkpoints.checkpoint import (
     Checkpoint,
     CheckpointError,
     load_checkpoint,
@@ -12,8 +12,13 @@ from attention_book.training.descent import Report, descend
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.forecasting import WarmForecaster, train_forecaster
 from attention_book.training.initialise import xavier_
-from attention_book.training.language import hidden_token_loss, next_token_loss, perplexity
-from attention_book.training.loss import loss_per_token, token_losses
+from attention_book.training.loss import (
+    hidden_token_loss,
+    loss_per_token,
+    next_token_loss,
+    perplexity,
+    token_losses,
+)
 from attention_book.training.progress import progress
 from attention_book.training.reports import EpochReport
 from attention_book.training.schedule import inverse_square_root_schedule, linear_schedule

@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.models.evaluating import evaluating
-from attention_book.models.translator import Memory, State, Translator
+from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
 from attention_book.training.loss import loss_per_token
 

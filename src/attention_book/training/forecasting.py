@@ -6,9 +6,9 @@ from copy import deepcopy
 import torch
 from torch.nn import functional as F
 
+from attention_book.foundations.seed import shifted
+from attention_book.foundations.shapes import GoOn, History
 from attention_book.models import Forecaster, ForecasterConfig
-from attention_book.seed import shifted
-from attention_book.shapes import GoOn, History
 from attention_book.training.descent import Report, descend
 from attention_book.training.schedule import linear_schedule
 

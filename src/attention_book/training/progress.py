@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from tqdm import tqdm
 
-from attention_book.environment import bar_options
+from attention_book.foundations.environment import bar_options
 from attention_book.training.reports import EpochReport
 
 

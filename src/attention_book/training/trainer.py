@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from attention_book.attention.checks import check_positive, check_probability, check_sizes
-from attention_book.models.translator import Memory, State, Translator
+from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
-from attention_book.training.checkpoint import save_checkpoint
+from attention_book.training.checkpoints.checkpoint import save_checkpoint
+from attention_book.training.checkpoints.resuming import describe_training, resume
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.reports import EpochReport
-from attention_book.training.resuming import describe_training, resume
 from attention_book.training.schedule import Schedule, scheduled
 
 

@@ -1,0 +1,1 @@
+"""Attention for long sequences: exact in tiles (FlashAttention), or linear in the length."""

@@ -1,0 +1,1 @@
+"""Nadaraya–Watson kernel regression, with fixed and with learnable kernels."""

@@ -1,0 +1,71 @@
+"""Fewer keys and values for a trained model: each group of heads gets the mean of its own."""
+
+from copy import deepcopy
+
+import torch
+from torch import Tensor
+
+from attention_book.attention.multi_head.grouped_query import GroupedQueryAttention
+from attention_book.attention.multi_head.multi_head import MultiHeadAttention
+
+
+def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> GroupedQueryAttention:
+    """Make grouped-query attention of trained multi-head attention.
+
+    The keys' and values' projections of each group are replaced by their mean, as in Ainslie
+    et al. (2023), section 2.1, who then train a little more. The queries' and the output's
+    projections are copied. With as many heads as before the output is the same.
+
+    Raises:
+        ValueError: if the number of heads does not divide, or keys or values have sizes of
+            their own.
+
+    >>> import torch
+    >>> attention, x = MultiHeadAttention(d_model=8, num_heads=4), torch.rand(1, 5, 8)
+    >>> torch.allclose(pooled_heads(attention, 4)(x, x), attention(x, x), atol=1e-6)
+    True
+    >>> pooled_heads(attention, 2).project(x).num_heads
+    2
+    """
+    if not attention.d_key == attention.d_value == attention.d_model:
+        raise ValueError(
+            f"attention: expected keys and values of the size d_model={attention.d_model}, "
+            f"got {attention.d_key} and {attention.d_value}"
+        )
+    pooled = GroupedQueryAttention(
+        d_model=attention.d_model,
+        num_heads=attention.num_heads,
+        num_key_value_heads=num_key_value_heads,
+        dropout=attention.dropout,
+        bias=attention.W_o.bias is not None,
+        positions=deepcopy(attention.positions),  # training the one must not change the other
+        scale=attention.scale,
+    ).to(attention.W_o.weight)
+    with torch.no_grad():
+        for name, whole in _projections(attention).items():
+            part: Tensor = pooled.get_parameter(name)
+            shared = whole.unflatten(0, (attention.num_heads, -1))
+            if name.startswith(("W_k", "W_v")):
+                shared = shared.unflatten(0, (num_key_value_heads, -1)).mean(dim=1)
+            part.copy_(shared.flatten(0, 1))
+    return pooled.train(attention.training)
+
+
+def _projections(attention: MultiHeadAttention) -> dict[str, Tensor]:
+    """Return the parameters under the names of separate projections."""
+    named: dict[str, Tensor] = {
+        f"W_o.{kind}": each for kind, each in attention.W_o.named_parameters()
+    }
+    if not attention.fused:
+        linears = {name: getattr(attention, name) for name in ("W_q", "W_k", "W_v")}
+        return named | {
+            f"{name}.{kind}": each
+            for name, linear in linears.items()
+            for kind, each in linear.named_parameters()
+        }
+    for kind, each in attention.W_qkv.named_parameters():
+        named |= dict(zip((f"W_{x}.{kind}" for x in "qkv"), each.chunk(3), strict=True))
+    return named
+
+
+__all__ = ["pooled_heads"]

@@ -1,0 +1,1 @@
+"""How order enters attention: one module for each scheme of positions."""

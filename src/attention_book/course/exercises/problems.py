@@ -1,0 +1,127 @@
+"""What is wrong with an answer on one input, in words: what goes wrong in any exercise."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from attention_book.course.exercises.exercise import Exercise, Probe
+from attention_book.course.exercises.outcome import Outcome, difference
+from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.words import Words
+
+#: What can go wrong in any exercise: what is said of it, and what helps.
+GENERAL: Mapping[str, tuple[Words, Words | None]] = {
+    "function": (
+        Words("请交出函数本身，不要调用它。", "Hand over the function itself; do not call it."),
+        None,
+    ),
+    "signature": (
+        Words("函数的参数个数不对。", "The function takes the wrong number of arguments."),
+        None,
+    ),
+    "raises": (
+        Words("函数出错了。", "The function raises an error."),
+        Words("用下面的输入自己调用一次。", "Call it yourself with the input shown here."),
+    ),
+    "type": (
+        Words("返回值的类型不对。", "The result is of the wrong type."),
+        None,
+    ),
+    "shape": (
+        Words("结果的形状不对。", "The result has the wrong shape."),
+        Words(
+            "逐步写下每个中间结果的形状，看哪个轴多了、少了或换了位置。",
+            "Write down the shape of every intermediate result: which axis is too many, missing"
+            " or in another place?",
+        ),
+    ),
+    "dtype": (
+        Words("结果的数据类型不对。", "The result has the wrong data type."),
+        None,
+    ),
+    "device": (
+        Words("结果在另一个设备上。", "The result is on another device."),
+        Words(
+            "新建的张量要和输入在同一个设备上：`device=x.device`。",
+            "A new tensor belongs on the device of the inputs: `device=x.device`.",
+        ),
+    ),
+    "input": (
+        Words("函数改动了交给它的参数。", "The function changes an argument that it was given."),
+        Words(
+            "以下划线结尾的方法、`+=` 和下标赋值都就地改写；调用者还要用这个张量。",
+            "Methods that end in an underscore, `+=` and assignment to an index write in place;"
+            " the caller still needs that tensor.",
+        ),
+    ),
+    "value": (Words("结果与应得的不一样。", "The result differs from the expected one."), None),
+}
+#: What is shown of two tensors that differ in it.
+ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
+    "shape": lambda tensor: tuple(tensor.shape),
+    "dtype": lambda tensor: str(tensor.dtype),
+    "device": lambda tensor: str(tensor.device),
+}
+FORGOTTEN_RETURN = Words(
+    "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
+)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A probe with what the solution and the answer make of it."""
+
+    probe: Probe
+    right: Outcome
+    answered: Outcome
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the answer here, by its name in ``GENERAL``."""
+        if self.answered.error is not None:
+            return "raises"
+        if found := difference(self.right.value, self.answered.value):
+            return found
+        return None if self.answered.changed is None else "input"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong: the fields of the verdict that tell it."""
+
+    law: str
+    statement: Words
+    finding: Finding | None
+    hint: Words | None
+
+
+def not_callable(exercise: Exercise, answer: Any) -> Problem:
+    """Say that the answer can't be called with what the exercise hands over."""
+    name = "signature" if callable(answer) else "function"
+    wanted = f"`f({', '.join(exercise.parameters)})`"
+    return Problem(
+        name, GENERAL[name][0], Finding({}, Words(wanted, wanted), answer), exercise.task
+    )
+
+
+def problem_of(exercise: Exercise, tried: Tried) -> Problem:
+    """Say what is wrong on one input."""
+    name = tried.problem or "value"
+    statement, hint = GENERAL[name]
+    if about := tried.probe.about:
+        statement = Words(
+            f"{statement.zh}在这个输入里，{about.zh}。", f"{statement.en} Here {about.en}."
+        )
+    if name == "type" and tried.answered.value is None:
+        hint = FORGOTTEN_RETURN
+    given = dict(zip(exercise.parameters, tried.probe.arguments, strict=False))
+    expected, got = tried.right.value, tried.answered.happened()
+    if name == "input":
+        changed = exercise.parameters[tried.answered.changed or 0]
+        expected = Words(f"`{changed}` 不变", f"`{changed}` as it was")
+        got = Words(f"`{changed}` 变了", f"`{changed}` changed")
+    elif name in ASPECTS and isinstance(expected, Tensor):
+        expected, got = ASPECTS[name](expected), ASPECTS[name](got)
+    return Problem(name, statement, Finding(given, expected, got), hint)

@@ -1,0 +1,232 @@
+"""Exercises on efficient attention: merging parts of a softmax, and keys for groups of heads."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import PartialAttention
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
+from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.words import Words
+
+#: What a part of the keys hands on: maximum, total and weighted sum.
+Part = tuple[Tensor, Tensor, Tensor]
+
+
+def _part(scores: Tensor, values: Tensor) -> Part:
+    part = PartialAttention.of(scores, values)
+    return part.maximum, part.total, part.weighted
+
+
+def _parts() -> Iterator[Probe]:
+    scores, values = torch.randn(3, 5), torch.randn(5, 2)
+    yield Probe((_part(scores[:, :2], values[:2]), _part(scores[:, 2:], values[2:])))
+    yield Probe((_part(scores[:, 2:], values[2:]), _part(scores[:, :2], values[:2])))
+    far = _part(scores[:, 2:] + 200, values[2:])
+    yield Probe((_part(scores[:, :2], values[:2]), far), Words("评分相差很大", "scores far apart"))
+    hidden = torch.full((3, 2), -torch.inf)
+    nothing = _part(hidden, values[:2])
+    one_side = Words("一份什么也没看见", "one part saw nothing")
+    yield Probe((nothing, _part(scores, values)), one_side)
+    yield Probe((_part(scores, values), nothing), one_side)
+    yield Probe((nothing, nothing), Words("两份都什么也没看见", "neither part saw anything"))
+
+
+def _merge(first: Part, second: Part) -> Part:
+    merged = PartialAttention(*first).merge(PartialAttention(*second))
+    return merged.maximum, merged.total, merged.weighted
+
+
+def _factors(first: Part, second: Part) -> tuple[Tensor, Tensor, Tensor]:
+    maximum = torch.maximum(first[0], second[0])
+    base = maximum.masked_fill(maximum == -torch.inf, 0.0)
+    return maximum, (first[0] - base).exp(), (second[0] - base).exp()
+
+
+def _not_rescaled(first: Part, second: Part) -> Part:
+    return torch.maximum(first[0], second[0]), first[1] + second[1], first[2] + second[2]
+
+
+def _only_totals(first: Part, second: Part) -> Part:
+    maximum, mine, others = _factors(first, second)
+    return maximum, mine * first[1] + others * second[1], first[2] + second[2]
+
+
+def _second_is_larger(first: Part, second: Part) -> Part:
+    """Bring the first to the second's maximum, as if it could not be smaller."""
+    maximum, mine, _ = _factors(first, second)
+    return maximum, mine * first[1] + second[1], mine[:, None] * first[2] + second[2]
+
+
+def _first_is_larger(first: Part, second: Part) -> Part:
+    return _second_is_larger(second, first)
+
+
+def _without_base(first: Part, second: Part) -> Part:
+    maximum = torch.maximum(first[0], second[0])
+    mine, others = (first[0] - maximum).exp(), (second[0] - maximum).exp()
+    weighted = mine[:, None] * first[2] + others[:, None] * second[2]
+    return maximum, mine * first[1] + others * second[1], weighted
+
+
+def _upside_down(first: Part, second: Part) -> Part:
+    maximum, mine, others = _factors(first, second)
+    weighted = first[2] / mine[:, None] + second[2] / others[:, None]
+    return maximum, first[1] / mine + second[1] / others, weighted
+
+
+def _normalised(first: Part, second: Part) -> Part:
+    maximum, total, weighted = _merge(first, second)
+    return maximum, total, weighted / total.masked_fill(total == 0, 1.0)[:, None]
+
+
+def _order_is_nothing(answer: Answer) -> Finding | None:
+    scores, values = torch.randn(2, 4), torch.randn(4, 3)
+    one, two = _part(scores[:, :1], values[:1]), _part(scores[:, 1:], values[1:])
+    there, back = answer(one, two), answer(two, one)
+    if all(torch.allclose(a, b, atol=1e-5) for a, b in zip(there, back, strict=True)):
+        return None
+    return Finding({"first": one, "second": two}, Words("与次序无关", "the same both ways"), back)
+
+
+_ONE_SIDE = Words(
+    "只换算了一份。哪一份的最大值大，事先并不知道：两份都要乘上自己的 `exp(m_i - m)`。",
+    "Only one part is rescaled. Which maximum is larger is not known beforehand: multiply both,"
+    " each by its own `exp(m_i - m)`.",
+)
+
+MERGE_SOFTMAX = Exercise(
+    name="merge-softmax",
+    task=Words(
+        "写 `merge(first, second)`：把两份 `(m, s, u)` 合并成一份；"
+        "m 是最大的评分，s 是指数之和，u 是未归一化的加权和。",
+        "Write `merge(first, second)`, which merges two parts `(m, s, u)` into one: the largest"
+        " score, the sum of exponentials, and the weighted sum before normalising.",
+    ),
+    solution=_merge,
+    probes=_parts,
+    mistakes=(
+        Mistake(
+            "not-rescaled",
+            _not_rescaled,
+            Words(
+                "直接相加不行：两份减去的最大值不同，先换算到共同的最大值。",
+                "They can't just be added: the two subtracted different maxima. Bring both to"
+                " the common one first.",
+            ),
+        ),
+        Mistake(
+            "only-totals",
+            _only_totals,
+            Words(
+                "分母 s 换算了，u 却没有：u 里的每一项也带着旧的最大值。",
+                "The total s is rescaled and u is not: each of its terms holds the old maximum,"
+                " too.",
+            ),
+        ),
+        Mistake("one-side", _second_is_larger, _ONE_SIDE),
+        Mistake("one-side", _first_is_larger, _ONE_SIDE),
+        Mistake(
+            "nan-from-nothing",
+            _without_base,
+            Words(
+                "两份都什么也没看见时，`-inf - (-inf)` 是 NaN：此时改为减 0。",
+                "Where neither part saw anything, `-inf - (-inf)` is NaN: subtract 0 there.",
+            ),
+        ),
+        Mistake(
+            "upside-down",
+            _upside_down,
+            Words(
+                "换算反了：旧的一份要变小，乘 `exp(m_old - m_new)`，指数不会是正的。",
+                "The wrong way round: the old part shrinks, times `exp(m_old - m_new)`, and the"
+                " exponent is never positive.",
+            ),
+        ),
+        Mistake(
+            "normalised",
+            _normalised,
+            Words(
+                "先别除以 s：u 是没有归一化的和，除过就不能再合并了。",
+                "Don't divide by s yet: u is the sum before normalising; once divided, it can't be"
+                " merged again.",
+            ),
+        ),
+    ),
+    laws=(
+        Law(
+            "commutative",
+            Words("谁先谁后都一样。", "Which part comes first changes nothing."),
+            _order_is_nothing,
+        ),
+    ),
+)
+
+
+def _keys() -> Iterator[Probe]:
+    yield Probe((torch.randn(1, 2, 3, 2), 4))
+    yield Probe((torch.randn(2, 3, 1, 4), 6))
+    alone = Words("只有一个键头", "there is a single head of keys")
+    yield Probe((torch.randn(2, 1, 3, 2), 3), alone)
+    yield Probe((torch.randn(1, 4, 2, 3), 4), Words("各有各的键", "each head has its own keys"))
+
+
+def _repeated(keys: Tensor, num_heads: int) -> Tensor:
+    return keys.repeat_interleave(num_heads // keys.shape[1], dim=1)
+
+
+def _in_turns(keys: Tensor, num_heads: int) -> Tensor:
+    return keys.repeat(1, num_heads // keys.shape[1], 1, 1)
+
+
+def _too_many(keys: Tensor, num_heads: int) -> Tensor:
+    return keys.repeat_interleave(num_heads, dim=1)
+
+
+def _along_keys(keys: Tensor, num_heads: int) -> Tensor:
+    return keys.repeat_interleave(num_heads // keys.shape[1], dim=2)
+
+
+REPEAT_KEY_HEADS = Exercise(
+    name="repeat-key-heads",
+    task=Words(
+        "写 `repeat_heads(keys, num_heads)`：每个键头复制给它那一组查询头，组里的头相邻。",
+        "Write `repeat_heads(keys, num_heads)`: copy each head of keys for its group of query"
+        " heads, which are neighbours.",
+    ),
+    solution=_repeated,
+    probes=_keys,
+    mistakes=(
+        Mistake(
+            "in-turns",
+            _in_turns,
+            Words(
+                "键头轮流分给了查询头（0、1、0、1）；同组的头应当相邻（0、0、1、1）。",
+                "The heads of keys are dealt out in turn (0, 1, 0, 1); those of one group are"
+                " neighbours (0, 0, 1, 1).",
+            ),
+        ),
+        Mistake(
+            "too-many",
+            _too_many,
+            Words(
+                "复制得太多：每个键头要（查询头数 ÷ 键头数）份，不是 num_heads 份。",
+                "Too many copies: each head of keys is needed once for each head of its group, not"
+                " num_heads times.",
+            ),
+        ),
+        Mistake(
+            "along-keys",
+            _along_keys,
+            Words(
+                "轴错了：复制的是头（第 1 轴），不是键。",
+                "The wrong axis: copy the heads (axis 1), not the keys.",
+            ),
+        ),
+    ),
+)
+
+EXERCISES = (MERGE_SOFTMAX, REPEAT_KEY_HEADS)
+
+__all__ = ["EXERCISES"]

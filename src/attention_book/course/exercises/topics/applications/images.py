@@ -1,0 +1,237 @@
+"""Exercises on images: cutting one into patches, and hiding some of them."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
+from attention_book.course.exercises.words import Words
+from attention_book.models import patches, visible_tokens
+
+
+def _images() -> Iterator[Probe]:
+    yield Probe((torch.arange(16.0).view(4, 4), 2))
+    yield Probe((torch.randn(4, 6), 2), Words("图像的宽大于高", "the image is wider than high"))
+    yield Probe((torch.randn(9, 3), 3), Words("只有一列小块", "there is one column of patches"))
+    yield Probe((torch.randn(6, 9), 3), Words("小块的边长是 3", "a patch is 3 pixels wide"))
+
+
+def _squares(image: Tensor, size: int) -> Tensor:
+    """Return (row of patches, row in the patch, column of patches, column in the patch)."""
+    height, width = image.shape
+    return image.reshape(height // size, size, width // size, size)
+
+
+def _strips(image: Tensor, size: int) -> Tensor:
+    return image.reshape(-1, size * size)
+
+
+def _column_by_column(image: Tensor, size: int) -> Tensor:
+    return _squares(image, size).permute(2, 0, 1, 3).reshape(-1, size * size)
+
+
+def _turned(image: Tensor, size: int) -> Tensor:
+    return _squares(image, size).permute(0, 2, 3, 1).reshape(-1, size * size)
+
+
+def _turned_image(image: Tensor, size: int) -> Tensor:
+    return _squares(image, size).permute(2, 0, 3, 1).reshape(-1, size * size)
+
+
+def _scattered(image: Tensor, size: int) -> Tensor:
+    height, width = image.shape
+    squares = image.reshape(size, height // size, size, width // size)
+    return squares.permute(1, 3, 0, 2).reshape(-1, size * size)
+
+
+def _pixels_first(image: Tensor, size: int) -> Tensor:
+    return patches(image, size).mT
+
+
+def _left_apart(image: Tensor, size: int) -> Tensor:
+    return _squares(image, size).transpose(1, 2)
+
+
+PATCHES = Exercise(
+    name="patches",
+    task=Words(
+        "写 `patches(image, size)`：把图像（高，宽）切成边长 size 的小块，每块排成一行；"
+        "块与块、块里的像素，都按阅读的顺序。",
+        "Write `patches(image, size)`: cut an image (height, width) into squares of size by size"
+        " pixels, one row for each; squares, and the pixels in them, in reading order.",
+    ),
+    solution=patches,
+    probes=_images,
+    mistakes=(
+        Mistake(
+            "strips",
+            _strips,
+            Words(
+                "每一行是横着的一条，不是方块：`reshape` 不换次序，合并之前先交换两个轴。",
+                "Each row is a stretch of one line, not a square: `reshape` keeps the order, so"
+                " swap two axes before you merge them.",
+            ),
+        ),
+        Mistake(
+            "column-by-column",
+            _column_by_column,
+            Words(
+                "小块是一列一列数的：先从左到右，再从上到下。",
+                "The squares are counted column by column: go from left to right first, then down.",
+            ),
+        ),
+        Mistake(
+            "turned",
+            _turned,
+            Words(
+                "每块里的像素转置了：块内也先从左到右，再从上到下。",
+                "The pixels of each square are transposed: inside, too, go from left to right"
+                " first, then down.",
+            ),
+        ),
+        Mistake(
+            "transposed",
+            _turned_image,
+            Words(
+                "行与列全交换了：切的是转置过的图像。",
+                "Rows and columns are swapped throughout: this cuts the transposed image.",
+            ),
+        ),
+        Mistake(
+            "scattered",
+            _scattered,
+            Words(
+                "一块里的像素在图像中并不相邻：拆轴时块的编号在前，块内的编号在后。",
+                "The pixels of a square are no neighbours in the image: in splitting an axis, the"
+                " number of the square comes first, the place within it second.",
+            ),
+        ),
+        Mistake(
+            "pixels-first",
+            _pixels_first,
+            Words(
+                "轴的次序反了：每一行是一块，每一列是块内的一个像素。",
+                "The axes are the wrong way round: a row is a square, a column a pixel of it.",
+            ),
+        ),
+        Mistake(
+            "left-apart",
+            _left_apart,
+            Words(
+                "方块已经切好，还差最后一步：结果只有两个轴（块，像素）。",
+                "The squares are right; one step is missing: the result has two axes, (patch,"
+                " pixel).",
+            ),
+        ),
+    ),
+)
+
+
+def _visible() -> Iterator[Probe]:
+    yield Probe((torch.tensor([[True, False, True, True]]),))
+    yield Probe((torch.tensor([[False, True, True], [True, True, False]]),))
+    nothing = torch.tensor([[True, True, True], [False, False, False]])
+    yield Probe((nothing,), Words("有一张图的小块全被藏起", "every patch of an image is hidden"))
+
+
+def _padded(visible: Tensor, *, before: bool, value: bool) -> Tensor:
+    extra = torch.full((len(visible), 1), value)
+    return torch.cat([extra, visible] if before else [visible, extra], dim=1)
+
+
+def _last(visible: Tensor) -> Tensor:
+    return _padded(visible, before=False, value=True)[:, None, :]
+
+
+def _hidden_class(visible: Tensor) -> Tensor:
+    return _padded(visible, before=True, value=False)[:, None, :]
+
+
+def _no_class(visible: Tensor) -> Tensor:
+    return visible[:, None, :]
+
+
+def _inverted(visible: Tensor) -> Tensor:
+    return ~visible_tokens(visible)
+
+
+def _half_inverted(visible: Tensor) -> Tensor:
+    return _padded(~visible, before=True, value=True)[:, None, :]
+
+
+def _blind_queries(visible: Tensor) -> Tensor:
+    return visible_tokens(visible).mT
+
+
+def _both(visible: Tensor) -> Tensor:
+    return visible_tokens(visible) & visible_tokens(visible).mT
+
+
+def _numbers(visible: Tensor) -> Tensor:
+    return visible_tokens(visible).float()
+
+
+_INVERTED = Words(
+    "掩码反了：`visible` 和掩码都以 True 表示看得见。",
+    "The mask is inverted: in `visible` and in the mask alike, True means that it may be seen.",
+)
+_QUERIES = Words(
+    "藏的是查询：最后一个轴才是键。谁都看不见被藏的小块，被藏的小块自己看什么却不要紧。",
+    "This hides queries: keys are the last axis. Nobody may see a hidden patch; what the hidden"
+    " patch itself looks at does not matter.",
+)
+
+HIDE_PATCHES = Exercise(
+    name="hide-patches",
+    task=Words(
+        "写 `hide(visible)`：`visible`（图像，块）中 True 表示这一块看得见；"
+        "返回掩码（图像，1，词元），词元 0 是类别词元，总是看得见。",
+        "Write `hide(visible)`: in `visible` (image, patch), True means that the patch may be"
+        " seen; return the mask (image, 1, token), where token 0 is the class token and always"
+        " visible.",
+    ),
+    solution=visible_tokens,
+    probes=_visible,
+    mistakes=(
+        Mistake(
+            "class-token-last",
+            _last,
+            Words(
+                "类别词元排在最前面，你把它补在了最后：于是每一块都错开一位。",
+                "The class token comes first, and you append it last: every patch is off by one.",
+            ),
+        ),
+        Mistake(
+            "class-token-hidden",
+            _hidden_class,
+            Words(
+                "类别词元被藏了起来；小块全被藏起的那张图，就什么都看不见了。",
+                "The class token is hidden; in an image whose patches are all hidden, there is"
+                " nothing left to see.",
+            ),
+        ),
+        Mistake(
+            "class-token-forgotten",
+            _no_class,
+            Words(
+                "序列比小块多一个词元：忘了类别词元。",
+                "The sequence has one token more than there are patches: the class token.",
+            ),
+        ),
+        Mistake("inverted", _inverted, _INVERTED),
+        Mistake("inverted", _half_inverted, _INVERTED),
+        Mistake("queries-hidden", _blind_queries, _QUERIES),
+        Mistake("queries-hidden", _both, _QUERIES),
+        Mistake(
+            "numbers",
+            _numbers,
+            Words(
+                "浮点数会被当成偏置：掩码是布尔张量。",
+                "Floats would be taken for a bias: a mask is boolean.",
+            ),
+        ),
+    ),
+)
+
+EXERCISES = (PATCHES, HIDE_PATCHES)

@@ -1,0 +1,217 @@
+"""Exercises on language models: the words that top-p keeps, and the prefix mask."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import causal_mask, mask_from_lengths
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
+from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.words import Words
+from attention_book.decoding import next_distribution
+
+
+def _nucleus(probabilities: Tensor, p: float) -> Tensor:
+    return next_distribution(probabilities.log()[None], top_p=p)[0]
+
+
+def _distributions() -> Iterator[Probe]:
+    yield Probe((torch.tensor([0.1, 0.5, 0.15, 0.25]), 0.7))
+    yield Probe((torch.tensor([0.3, 0.05, 0.45, 0.2]), 0.6))
+    yield Probe((torch.randn(11).softmax(dim=0), 0.9))
+    sure = torch.tensor([0.05, 0.05, 0.8, 0.1])
+    yield Probe((sure, 0.5), Words("p 低于最大的概率", "p is below the largest probability"))
+    yield Probe((sure, 1.0), Words("p 是 1", "p is 1"))
+
+
+def _kept(probabilities: Tensor, p: float, *, crossing: bool) -> Tensor:
+    """Keep by the sum before a word, or, without the one that crosses, by the sum with it."""
+    values, order = probabilities.sort(descending=True)
+    sums = values.cumsum(dim=0)
+    kept = values.where(sums - values < p if crossing else sums <= p, 0.0)
+    return torch.zeros_like(kept).scatter(0, order, kept)
+
+
+def _without_crossing(probabilities: Tensor, p: float) -> Tensor:
+    kept = _kept(probabilities, p, crossing=False)
+    return kept / kept.sum()
+
+
+def _in_order_of_the_vocabulary(probabilities: Tensor, p: float) -> Tensor:
+    before = probabilities.cumsum(dim=0) - probabilities
+    kept = probabilities.where(before < p, 0.0)
+    return kept / kept.sum()
+
+
+def _left_sorted(probabilities: Tensor, p: float) -> Tensor:
+    return _nucleus(probabilities, p).sort(descending=True).values
+
+
+def _each_above(probabilities: Tensor, threshold: float) -> Tensor:
+    kept = probabilities.where(probabilities >= threshold, 0.0)
+    return kept / kept.sum()
+
+
+def _sums_to_one(answer: Answer) -> Finding | None:
+    probabilities = torch.randn(7).softmax(dim=0)
+    for p in (0.2, 0.5, 0.8):
+        total = float(answer(probabilities, p).sum())
+        if abs(total - 1) > 1e-4:
+            given = {"probabilities": probabilities, "p": p}
+            return Finding(
+                given,
+                Words("总和为 1 的概率", "probabilities that sum to 1"),
+                Words(f"总和 {total:.4f}", f"the sum {total:.4f}"),
+            )
+    return None
+
+
+_THRESHOLD = Words(
+    "门槛 p 管的是总和，不是单个词：从最可能的词起往下加，加够为止。",
+    "The threshold p is for the sum, not for single words: add from the most probable word down"
+    " until it is enough.",
+)
+
+TOP_P = Exercise(
+    name="top-p",
+    task=Words(
+        "写 `nucleus(probabilities, p)`：留下合起来达到 p 的最少几个最可能的词，"
+        "其余为 0，总和为 1。",
+        "Write `nucleus(probabilities, p)`: keep the fewest most probable words that reach p"
+        " together, set the others to 0, and let the sum be 1.",
+    ),
+    solution=_nucleus,
+    probes=_distributions,
+    mistakes=(
+        Mistake(
+            "crossing-dropped",
+            _without_crossing,
+            Words(
+                "跨过门槛的那个词也要留：看它之前的总和够不够 p。"
+                "否则 p 低于最大的概率时，一个词也不剩。",
+                "The word that crosses the threshold stays: ask whether the sum before it"
+                " reaches p. Otherwise no word is left where p is below the largest probability.",
+            ),
+        ),
+        Mistake(
+            "not-renormalised",
+            lambda probabilities, p: _kept(probabilities, p, crossing=True),
+            Words(
+                "留下的概率加起来不到 1：还要除以它们的总和。",
+                "What is kept doesn't sum to 1: divide by its sum.",
+            ),
+        ),
+        Mistake(
+            "unsorted",
+            _in_order_of_the_vocabulary,
+            Words(
+                "累加之前要先按概率从大到小排：现在是照词表的次序加的。",
+                "Sort from the most probable word down before adding up; now the order is that of"
+                " the vocabulary.",
+            ),
+        ),
+        Mistake(
+            "left-sorted",
+            _left_sorted,
+            Words(
+                "概率排过序，却没有放回原处：第 i 个数要是第 i 个词的。",
+                "The probabilities were sorted and not put back: number i belongs to word i.",
+            ),
+        ),
+        Mistake("single-words", _each_above, _THRESHOLD),
+        Mistake("single-words", lambda x, p: _each_above(x, (1 - p) * float(x.max())), _THRESHOLD),
+        Mistake("single-words", lambda x, p: _each_above(x, 1 - p), _THRESHOLD),
+    ),
+    laws=(Law("sums-to-one", Words("总和为 1。", "The probabilities sum to 1."), _sums_to_one),),
+)
+
+
+def _prefix(lengths: Tensor, n: int) -> Tensor:
+    return causal_mask(n) | mask_from_lengths(lengths, n)
+
+
+def _prefixes() -> Iterator[Probe]:
+    yield Probe((torch.tensor([3]), 5))
+    yield Probe(
+        (torch.tensor([2, 4, 1]), 6), Words("各句的前缀不一样长", "prefixes differ in length")
+    )
+    yield Probe(
+        (torch.tensor([0, 4]), 4), Words("前缀是空的，或是全句", "no prefix, or all prefix")
+    )
+
+
+def _prefix_sees_all(lengths: Tensor, n: int) -> Tensor:
+    in_prefix = mask_from_lengths(lengths, n).mT
+    return causal_mask(n) | in_prefix
+
+
+def _one_more(lengths: Tensor, n: int) -> Tensor:
+    return _prefix((lengths + 1).clamp(max=n), n)
+
+
+PREFIX_MASK = Exercise(
+    name="prefix-mask",
+    task=Words(
+        "写 `prefix_mask(lengths, n)`：第 b 句的前 lengths[b] 个词互相都看得见，"
+        "其余的只看自己和以前；形状 (batch, n, n)。",
+        "Write `prefix_mask(lengths, n)`: the first lengths[b] words of sentence b see one another,"
+        " the others see themselves and the past; shape (batch, n, n).",
+    ),
+    solution=_prefix,
+    probes=_prefixes,
+    mistakes=(
+        Mistake(
+            "causal-only",
+            lambda lengths, n: causal_mask(n).expand(len(lengths), n, n),
+            Words(
+                "这是 GPT 的掩码：前缀里的词还看不见前缀里后面的词。",
+                "This is GPT's mask: words of the prefix don't see later words of it yet.",
+            ),
+        ),
+        Mistake(
+            "prefix-sees-all",
+            _prefix_sees_all,
+            Words(
+                "放开的是行：前缀里的词现在连后面要写的词也看得见。该放开的是前缀那几列。",
+                "You opened rows: words of the prefix now see the text that is still to be written."
+                " Open the prefix's columns.",
+            ),
+        ),
+        Mistake(
+            "and-instead-of-or",
+            lambda lengths, n: causal_mask(n) & mask_from_lengths(lengths, n),
+            Words(
+                "两个条件满足一个就可以看：是 `|`，不是 `&`。",
+                "Either condition is enough to see: `|`, not `&`.",
+            ),
+        ),
+        Mistake(
+            "prefix-only",
+            lambda lengths, n: mask_from_lengths(lengths, n).expand(len(lengths), n, n),
+            Words(
+                "前缀以后的词也要看得见自己和以前：还缺因果掩码。",
+                "Words after the prefix must see themselves and the past, too: the causal mask is"
+                " missing.",
+            ),
+        ),
+        Mistake(
+            "one-too-many",
+            _one_more,
+            Words(
+                "多放开了一列：前缀是位置 0 到 length - 1，用 `<`。",
+                "One column too many: the prefix is the positions 0 to length - 1, so `<`.",
+            ),
+        ),
+        Mistake(
+            "one-length-for-all",
+            lambda lengths, n: _prefix(lengths[:1], n).expand(len(lengths), n, n),
+            Words(
+                "每句有自己的前缀长度，现在都用了第一句的。",
+                "Each sentence has a prefix of its own; all got the first one's.",
+            ),
+        ),
+    ),
+)
+
+EXERCISES = (TOP_P, PREFIX_MASK)

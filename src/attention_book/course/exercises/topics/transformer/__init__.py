@@ -1,0 +1,1 @@
+"""Exercises on the Transformer: heads, positions, layers, training, cached decoding."""

@@ -1,0 +1,216 @@
+"""Exercises on decoding word by word: the cache, and the mask in both modes."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import causal_mask, dot_product_attention
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
+from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.words import Words
+
+#: The output, and the keys and values to keep.
+Step = tuple[Tensor, Tensor, Tensor]
+
+
+def _one_word_each() -> Iterator[Probe]:
+    yield Probe((*torch.randn(3, 1, 2), *torch.randn(3, 2, 2)))
+    yield Probe((torch.randn(1, 4), *torch.randn(2, 3, 4), *torch.randn(3, 4, 4)))
+    yield Probe(
+        (torch.randn(1, 4), *torch.empty(2, 0, 4), *torch.randn(3, 4, 4)),
+        Words("还没有过去", "there is no past yet"),
+    )
+
+
+def _cached(x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+    keys, values = torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
+    return dot_product_attention(x @ W_q, keys, values), keys, values
+
+
+def _keeps_inputs(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    keys, values = torch.cat((keys, x)), torch.cat((values, x))
+    return dot_product_attention(x @ W_q, keys @ W_k, values @ W_v), keys, values
+
+
+def _sees_only_the_past(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    seen = dot_product_attention(x @ W_q, keys, values) if len(keys) else torch.zeros_like(x)
+    return seen, torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
+
+
+def _forgets(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    return _cached(x, keys, values, W_q, W_k, W_v)[0], keys, values
+
+
+def _keeps_newest_only(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    return _cached(x, keys, values, W_q, W_k, W_v)[0], x @ W_k, x @ W_v
+
+
+def _newest_first(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    keys, values = torch.cat((x @ W_k, keys)), torch.cat((x @ W_v, values))
+    return dot_product_attention(x @ W_q, keys, values), keys, values
+
+
+CACHED_STEP = Exercise(
+    name="cached-step",
+    task=Words(
+        "写 `step(x, keys, values, W_q, W_k, W_v)`：带键值缓存走一步。x 是新词（1，特征），"
+        "keys 与 values 是存下的过去；返回 (output, keys, values)，新词也在其中。",
+        "Write `step(x, keys, values, W_q, W_k, W_v)`: one step with a key–value cache. x is the"
+        " new word (1, feature), keys and values are the past that was kept; return (output,"
+        " keys, values), the new word included.",
+    ),
+    solution=_cached,
+    probes=_one_word_each,
+    mistakes=(
+        Mistake(
+            "keeps-inputs",
+            _keeps_inputs,
+            Words(
+                "存下的是输入，不是键和值：过去的每个词每一步都重新投影，代价随长度增长。"
+                "先投影新词，再接到缓存后面。",
+                "What is kept are inputs, not keys and values: every word of the past is projected"
+                " again at every step, at a cost that grows with the length. Project the new word"
+                " first, then append it.",
+            ),
+        ),
+        Mistake(
+            "newest-not-seen",
+            _sees_only_the_past,
+            Words(
+                "新词看不见自己：先把它的键和值接上，再看。",
+                "The new word does not see itself: append its key and value before looking.",
+            ),
+        ),
+        Mistake(
+            "newest-not-kept",
+            _forgets,
+            Words(
+                "新词没有存下来：返回接上新词之后的 keys 与 values。",
+                "The new word is not kept: return keys and values with it appended.",
+            ),
+        ),
+        Mistake(
+            "past-dropped",
+            _keeps_newest_only,
+            Words("只存下了新词，过去全丢了。", "Only the new word is kept, and the past is lost."),
+        ),
+        Mistake(
+            "newest-first",
+            _newest_first,
+            Words(
+                "新词要接在最后：输出虽然一样，缓存的次序却与位置对不上了。",
+                "The new word goes to the end: the output is the same, but the order of the cache"
+                " no longer matches the positions.",
+            ),
+        ),
+    ),
+)
+
+
+def _both_modes() -> Iterator[Probe]:
+    x = torch.randn(3, 4)
+    yield Probe((x, True), Words("是训练模式", "the mode is training"))
+    yield Probe((x, False), Words("是评估模式", "the mode is evaluation"))
+    yield Probe((torch.randn(2, 5, 4), True))
+    yield Probe((torch.randn(2, 5, 4), False))
+
+
+def _causal(x: Tensor, training: bool, *, ahead: int = 0) -> Tensor:
+    return dot_product_attention(x, x, x, causal_mask(x.shape[-2], offset=ahead))
+
+
+def _in_training_only(x: Tensor, training: bool) -> Tensor:
+    return _causal(x, training) if training else dot_product_attention(x, x, x)
+
+
+def _in_evaluation_only(x: Tensor, training: bool) -> Tensor:
+    return _in_training_only(x, not training)
+
+
+def _one_ahead(x: Tensor, training: bool) -> Tensor:
+    return _causal(x, training, ahead=1)
+
+
+def _not_itself(x: Tensor, training: bool) -> Tensor:
+    return _causal(x, training, ahead=-1)
+
+
+def _future_is_hidden(answer: Answer) -> Finding | None:
+    x = torch.randn(4, 4)
+    later = x.clone()
+    later[-1] += 1 + torch.rand(4)
+    for training in (True, False):
+        moved = (answer(x, training) - answer(later, training))[:-1].abs().max()
+        if not moved < 1e-5:
+            return Finding(
+                {"x": x, "training": training},
+                Words(
+                    "只改最后一个词，前面的输出不动",
+                    "with another last word, the same earlier outputs",
+                ),
+                Words(f"前面的输出动了 {moved:.3f}", f"earlier outputs that move by {moved:.3f}"),
+            )
+    return None
+
+
+_OFF_BY_ONE = Words(
+    "因果掩码差了一格：每个词看得见自己和前面的词，不多也不少。",
+    "The causal mask is off by one: a word sees itself and the words before it, no more, no less.",
+)
+
+CAUSAL_IN_BOTH_MODES = Exercise(
+    name="causal-in-both-modes",
+    task=Words(
+        "写 `decode(x, training)`：以 x（位置，特征）为查询、键和值的因果点积注意力。",
+        "Write `decode(x, training)`: causal dot-product attention with x (position, feature) for"
+        " queries, keys and values.",
+    ),
+    solution=lambda x, training: _causal(x, training),
+    probes=_both_modes,
+    mistakes=(
+        Mistake(
+            "in-training-only",
+            _in_training_only,
+            Words(
+                "评估模式下没有掩码：可是算留出数据的损失、给译文打分，也在评估模式下送进整句。"
+                "因果性不归 `train()` 管。",
+                "No mask in evaluation mode, though held-out losses and scores run whole sentences"
+                " in that mode. Causality is not for `train()` to decide.",
+            ),
+        ),
+        Mistake(
+            "in-evaluation-only",
+            _in_evaluation_only,
+            Words(
+                "训练时没有掩码：模型会学着抄答案。",
+                "No mask in training: the model will learn to copy the answers.",
+            ),
+        ),
+        Mistake("off-by-one", _one_ahead, _OFF_BY_ONE),
+        Mistake("off-by-one", _not_itself, _OFF_BY_ONE),
+    ),
+    laws=(
+        Law(
+            "future-is-hidden",
+            Words(
+                "改动后面的词，前面的输出不动，两种模式都一样。",
+                "A change of a later word moves no earlier output, in either mode.",
+            ),
+            _future_is_hidden,
+        ),
+    ),
+)
+
+
+EXERCISES = (CACHED_STEP, CAUSAL_IN_BOTH_MODES)

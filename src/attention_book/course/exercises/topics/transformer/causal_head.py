@@ -1,0 +1,120 @@
+"""An exercise on causal self-attention: one head that looks back."""
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import causal_mask, masked_softmax
+from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
+from attention_book.course.exercises.words import Words
+
+
+def _words_and_projections() -> Iterator[Probe]:
+    yield Probe((torch.randn(3, 4), *torch.randn(3, 4, 4)))
+    yield Probe((torch.randn(5, 8), torch.randn(8, 3), torch.randn(8, 3), torch.randn(8, 6)))
+
+
+def _causal_self_attention(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])
+    return masked_softmax(scores, causal_mask(len(x))) @ x @ W_v
+
+
+def _scores(x: Tensor, W_q: Tensor, W_k: Tensor) -> Tensor:
+    return x @ W_q @ (x @ W_k).mT
+
+
+def _sees_all(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    return (_scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])).softmax(dim=-1) @ x @ W_v
+
+
+def _masked_afterwards(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    return (_scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])).softmax(dim=-1).tril() @ x @ W_v
+
+
+def _not_itself(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])
+    return masked_softmax(scores, causal_mask(len(x), offset=-1)) @ x @ W_v
+
+
+def _not_itself_with_nan(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])
+    hidden = ~causal_mask(len(x), offset=-1)
+    return scores.masked_fill(hidden, -torch.inf).softmax(dim=-1) @ x @ W_v
+
+
+def _one_ahead(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])
+    return masked_softmax(scores, causal_mask(len(x), offset=1)) @ x @ W_v
+
+
+def _future_only(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])
+    return masked_softmax(scores, causal_mask(len(x)).mT) @ x @ W_v
+
+
+def _divided_by_d(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    scores = _scores(x, W_q, W_k) / W_k.shape[-1]
+    return masked_softmax(scores, causal_mask(len(x))) @ x @ W_v
+
+
+def _unscaled(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+    return masked_softmax(_scores(x, W_q, W_k), causal_mask(len(x))) @ x @ W_v
+
+
+_OFF_BY_ONE = Words(
+    "因果掩码差了一格：第 i 个词可以看第 1 到第 i 个，包括它自己。",
+    "The causal mask is off by one: word i may see the words 1 to i, itself included.",
+)
+
+CAUSAL_SELF_ATTENTION = Exercise(
+    name="causal-self-attention",
+    task=Words(
+        "写 `attend(x, W_q, W_k, W_v)`：一个头的因果自注意力，"
+        "x 的形状是（位置，特征），各投影是 `x @ W`。",
+        "Write `attend(x, W_q, W_k, W_v)`: causal self-attention with one head; x has the shape"
+        " (position, feature), and the projections are `x @ W`.",
+    ),
+    solution=_causal_self_attention,
+    probes=_words_and_projections,
+    mistakes=(
+        Mistake(
+            "no-mask",
+            _sees_all,
+            Words("没有掩码：每个词都看见了未来。", "No mask: every word sees the future."),
+        ),
+        Mistake(
+            "masked-afterwards",
+            _masked_afterwards,
+            Words(
+                "softmax 之后才遮，分母里还有未来：掩码要放在 softmax 之前。",
+                "Masked after the softmax, the future is still in the denominator: mask before.",
+            ),
+        ),
+        Mistake("off-by-one", _not_itself, _OFF_BY_ONE),
+        Mistake("off-by-one", _not_itself_with_nan, _OFF_BY_ONE),
+        Mistake("off-by-one", _one_ahead, _OFF_BY_ONE),
+        Mistake(
+            "mask-upside-down",
+            _future_only,
+            Words(
+                "掩码上下颠倒，每个词只看得见自己和未来：要 `tril`，不要 `triu`。",
+                "The mask is upside down, and a word sees itself and the future: take `tril`, not"
+                " `triu`.",
+            ),
+        ),
+        Mistake(
+            "divided-by-d",
+            _divided_by_d,
+            Words("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
+        ),
+        Mistake(
+            "not-scaled",
+            _unscaled,
+            Words("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+        ),
+    ),
+)
+
+EXERCISES = (CAUSAL_SELF_ATTENTION,)

@@ -1,0 +1,1 @@
+"""Exercises on translation with recurrent models: batches, losses, alignment, beam, BLEU."""

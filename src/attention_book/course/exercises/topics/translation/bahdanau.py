@@ -1,0 +1,108 @@
+"""An exercise on Bahdanau's attention: one look at the source."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import masked_softmax
+from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
+from attention_book.course.exercises.words import Words
+
+
+def _states_and_annotations() -> Iterator[Probe]:
+    for lengths in ((3, 3), (4, 2), (5, 1, 3)):
+        batch, width = len(lengths), max(lengths)
+        mask = torch.arange(width) < torch.tensor(lengths)[:, None]
+        weights = torch.randn(7, 2), torch.randn(7, 3), torch.randn(7)
+        about = Words("有填充", "there is padding") if min(lengths) < width else None
+        yield Probe((torch.randn(batch, 2), torch.randn(batch, width, 3), mask, *weights), about)
+
+
+def _scores(state: Tensor, annotations: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor) -> Tensor:
+    return torch.tanh((state @ W_s.T)[:, None] + annotations @ W_h.T) @ v
+
+
+def _look(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return a look whose weights are made of scores and mask, both (batch, key)."""
+
+    def look(
+        state: Tensor, annotations: Tensor, mask: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor
+    ) -> Tensor:
+        weights = weigh(_scores(state, annotations, W_s, W_h, v), mask)
+        return (weights[..., None] * annotations).sum(dim=1)
+
+    return look
+
+
+def _over_batch(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim=0)
+
+
+def _state_left_out(
+    state: Tensor, annotations: Tensor, mask: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor
+) -> Tensor:
+    return LOOK.solution(state * 0, annotations, mask, W_s, W_h, v)  # type: ignore[no-any-return]
+
+
+LOOK = Exercise(
+    name="bahdanau-look",
+    task=Words(
+        "写 `look(state, annotations, mask, W_s, W_h, v)`："
+        "解码器的状态（批量，d_s）看一眼源句的注释"
+        "（批量，位置，d_h），返回上下文（批量，d_h）；mask（批量，位置）里 True 是真词。",
+        "Write `look(state, annotations, mask, W_s, W_h, v)`: the decoder's state (batch, d_s)"
+        " looks at the annotations (batch, position, d_h) and returns a context (batch, d_h);"
+        " True in mask (batch, position) marks a real word.",
+    ),
+    solution=_look(lambda scores, mask: masked_softmax(scores, mask)),
+    probes=_states_and_annotations,
+    mistakes=(
+        Mistake(
+            "padding-seen",
+            _look(lambda scores, mask: scores.softmax(dim=-1)),
+            Words(
+                "没有填充时对，有填充就错：填充也分到了权重。评分之后、softmax 之前要遮住它。",
+                "Right without padding, wrong with it: the padding gets weight as well. Hide it"
+                " after scoring and before the softmax.",
+            ),
+        ),
+        Mistake(
+            "masked-afterwards",
+            _look(lambda scores, mask: scores.softmax(dim=-1) * mask),
+            Words(
+                "softmax 之后才遮，短句的权重之和小于 1，上下文也跟着缩小。",
+                "Masked after the softmax, the weights of a short sentence sum to less than 1, and"
+                " its context shrinks.",
+            ),
+        ),
+        Mistake(
+            "over-the-batch",
+            _look(_over_batch),
+            Words(
+                "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
+                "The softmax runs over the batch: sentences compete with one another. It goes over"
+                " the positions of the source.",
+            ),
+        ),
+        Mistake(
+            "plain-average",
+            _look(lambda scores, mask: mask / mask.sum(dim=-1, keepdim=True)),
+            Words(
+                "每个词的权重都一样：评分没有用上。",
+                "Every word has the same weight: the scores are not used.",
+            ),
+        ),
+        Mistake(
+            "state-left-out",
+            _state_left_out,
+            Words(
+                "状态没有进入评分：每一步看到的都一样，这不是注意力，是一个固定的平均。",
+                "The state is not part of the score: every step sees the same. This is no attention"
+                " but a fixed average.",
+            ),
+        ),
+    ),
+)
+
+EXERCISES = (LOOK,)

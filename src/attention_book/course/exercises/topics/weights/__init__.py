@@ -1,0 +1,1 @@
+"""Exercises on weights: pooling, masks, scores, hard and local attention."""

@@ -1,0 +1,104 @@
+"""An exercise on scores: the additive score (Bahdanau et al. 2015)."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
+from attention_book.course.exercises.words import Words
+
+
+def _additive_inputs() -> Iterator[Probe]:
+    for num_queries, num_keys in ((2, 3), (3, 3)):
+        W_q, W_k, w_v = torch.randn(7, 5), torch.randn(7, 2), torch.randn(7)
+        yield Probe((torch.randn(num_queries, 5), torch.randn(num_keys, 2), W_q, W_k, w_v))
+
+
+def _projected(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor, Tensor]:
+    return (queries @ W_q.T)[:, None], keys @ W_k.T
+
+
+def _additive(hidden: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return a score whose hidden layer is made of projected queries and keys."""
+
+    def score(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+        return hidden(*_projected(queries, keys, W_q, W_k)) @ w_v
+
+    return score
+
+
+def _no_axis(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    return torch.tanh(queries @ W_q.T + keys @ W_k.T) @ w_v
+
+
+def _plain_sum(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    q, k = _projected(queries, keys, W_q, W_k)
+    return torch.tanh(q + k).sum(dim=-1)
+
+
+ADDITIVE_SCORE = Exercise(
+    name="additive-score",
+    task=Words(
+        "写 `score(queries, keys, W_q, W_k, w_v)`：加性评分，"
+        "每个查询对每个键一个数；W 的形状是（d_h，特征数）。",
+        "Write `score(queries, keys, W_q, W_k, w_v)`: the additive score, one number for each"
+        " query and key; the shape of a W is (d_h, features).",
+    ),
+    solution=_additive(lambda q, k: torch.tanh(q + k)),
+    probes=_additive_inputs,
+    mistakes=(
+        Mistake(
+            "not-broadcast",
+            _no_axis,
+            Words(
+                "第 i 个查询只加了第 i 个键：给查询补一个长度为 1 的轴，让每个查询遇到每个键。",
+                "Query i was added to key i alone: give the queries an axis of size 1, so that"
+                " each meets every key.",
+            ),
+        ),
+        Mistake(
+            "no-tanh",
+            _additive(lambda q, k: q + k),
+            Words(
+                "没有 tanh：评分成了“查询的一部分加键的一部分”，softmax 一做，查询就约掉了。",
+                "No tanh: the score is a part of the query plus a part of the key, and the"
+                " softmax cancels the query.",
+            ),
+        ),
+        Mistake(
+            "tanh-apart",
+            _additive(lambda q, k: torch.tanh(q) + torch.tanh(k)),
+            Words(
+                "先各自 tanh 再相加，查询与键就没有相遇，softmax 会把查询约掉：先相加。",
+                "With a tanh for each, query and key never meet and the softmax cancels the"
+                " query: add first.",
+            ),
+        ),
+        Mistake(
+            "multiplied",
+            _additive(lambda q, k: torch.tanh(q * k)),
+            Words("加性评分是相加，不是相乘。", "The additive score adds; it does not multiply."),
+        ),
+        Mistake(
+            "plain-sum",
+            _plain_sum,
+            Words(
+                "最后要与 `w_v` 做内积，不是把各分量直接相加。",
+                "The last step is a product with `w_v`, not the plain sum of the components.",
+            ),
+        ),
+        Mistake(
+            "transposed",
+            lambda queries, keys, W_q, W_k, w_v: (
+                _additive(lambda q, k: torch.tanh(q + k))(queries, keys, W_q, W_k, w_v).mT
+            ),
+            Words(
+                "行是查询，列是键：结果转置了。",
+                "Rows are queries and columns are keys: the result is transposed.",
+            ),
+        ),
+    ),
+)
+
+EXERCISES = (ADDITIVE_SCORE,)

@@ -1,0 +1,189 @@
+"""Exercises on where to look: a Gaussian window, and the gradient of a drawn key."""
+
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import masked_softmax, reinforce_surrogate
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
+from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.words import Words
+
+# --- local-gaussian --------------------------------------------------------------------------
+
+
+def _windows() -> Iterator[Probe]:
+    yield Probe((torch.randn(7), 3.0, 2))
+    yield Probe((torch.randn(7), 2.4, 3), Words("中心不是整数", "the centre is no integer"))
+    yield Probe(
+        (torch.randn(5), 0.3, 1),
+        Words("窗口伸到了句子外面", "the window reaches beyond the sentence"),
+    )
+
+
+def _window(scores: Tensor, centre: float, radius: int) -> tuple[Tensor, Tensor]:
+    """Return the softmax over the window, and the squared distances to the centre."""
+    distances = torch.arange(len(scores)) - centre
+    near = (distances.abs() <= radius)[None]
+    return masked_softmax(scores[None], near)[0], distances**2
+
+
+def _local(variance: Callable[[int], float], *, again: bool = False) -> Callable[..., Tensor]:
+    def weights(scores: Tensor, centre: float, radius: int) -> Tensor:
+        soft, squares = _window(scores, centre, radius)
+        found = soft * torch.exp(-squares / (2 * variance(radius)))
+        return found / found.sum() if again else found
+
+    return weights
+
+
+def _half(radius: int) -> float:
+    return (radius / 2) ** 2
+
+
+def _everywhere(scores: Tensor, centre: float, radius: int) -> Tensor:
+    return scores.softmax(dim=-1) * torch.exp(
+        -_window(scores, centre, radius)[1] / (2 * _half(radius))
+    )
+
+
+LOCAL_GAUSSIAN = Exercise(
+    name="local-gaussian",
+    task=Words(
+        "写 `weights(scores, centre, radius)`：local-p 的权重，"
+        "窗口内的 softmax 乘以标准差为 radius/2 的"
+        "高斯函数；scores 是一维的。",
+        "Write `weights(scores, centre, radius)`: the weights of local-p, a softmax over the"
+        " window times a Gaussian of standard deviation radius/2; scores has one axis.",
+    ),
+    solution=_local(_half),
+    probes=_windows,
+    mistakes=(
+        Mistake(
+            "sigma-is-radius",
+            _local(lambda radius: radius**2),
+            Words(
+                "标准差是半径的一半，不是半径。",
+                "The standard deviation is half the radius, not the radius.",
+            ),
+        ),
+        Mistake(
+            "sigma-not-squared",
+            _local(lambda radius: radius / 2),
+            Words(
+                "分母里是方差：标准差要平方。",
+                "The denominator holds the variance: square the standard deviation.",
+            ),
+        ),
+        Mistake(
+            "normalised-again",
+            _local(_half, again=True),
+            Words(
+                "乘上高斯函数之后不再归一化，"
+                "也不要把它放进 softmax 里面：一行之和小于 1，原文如此。",
+                "After the Gaussian nothing is normalised again, and it does not go into the"
+                " softmax: the weights sum to less than 1, as in the paper.",
+            ),
+        ),
+        Mistake(
+            "no-window",
+            _everywhere,
+            Words(
+                "窗口外的键也进了 softmax：分母里只该有窗口内的键。",
+                "Keys outside the window entered the softmax: only those inside belong to the"
+                " denominator.",
+            ),
+        ),
+    ),
+)
+
+# --- reinforce -------------------------------------------------------------------------------
+
+
+def _draws() -> Iterator[Probe]:
+    for draws, baseline in ((3, 0.0), (5, 0.5), (2, -1.0)):
+        yield Probe((torch.rand(draws).log(), torch.rand(draws), baseline))
+
+
+def _losses_are_constants(answer: Answer) -> Finding | None:
+    log_probs = torch.rand(3).log().requires_grad_()
+    losses = torch.rand(3).requires_grad_()
+    answer(log_probs, losses, 0.5).backward()
+    if losses.grad is None or not losses.grad.any():
+        return None
+    return Finding(
+        {"log_probs": log_probs, "losses": losses, "baseline": 0.5},
+        Words("对损失没有梯度", "no gradient for the losses"),
+        losses.grad,
+    )
+
+
+REINFORCE = Exercise(
+    name="reinforce",
+    task=Words(
+        "写 `surrogate(log_probs, losses, baseline)`：对它求梯度，"
+        "就得到期望损失的梯度的估计；返回各次抽样的平均。",
+        "Write `surrogate(log_probs, losses, baseline)`, whose gradient estimates that of the"
+        " expected loss; return the mean over the draws.",
+    ),
+    solution=lambda log_probs, losses, baseline: reinforce_surrogate(
+        log_probs, losses, baseline=baseline
+    ),
+    probes=_draws,
+    mistakes=(
+        Mistake(
+            "uphill",
+            lambda log_probs, losses, baseline: -((losses - baseline) * log_probs).mean(),
+            Words(
+                "符号反了：沿着它的梯度下降，损失反而变大。手里是损失时没有负号，是奖励时才有。",
+                "The sign is reversed: descending along this gradient makes the loss grow. A minus"
+                " belongs to a reward, not to a loss.",
+            ),
+        ),
+        Mistake(
+            "probabilities",
+            lambda log_probs, losses, baseline: ((losses - baseline) * log_probs.exp()).mean(),
+            Words(
+                "用了概率而不是对数概率：抽样已经按概率加过权了，这样就加了两次。",
+                "Probabilities in place of log-probabilities: drawing has weighted by"
+                " probability already, and this does so twice.",
+            ),
+        ),
+        Mistake(
+            "baseline-added",
+            lambda log_probs, losses, baseline: ((losses + baseline) * log_probs).mean(),
+            Words(
+                "基线是减去的：要紧的是比平常好多少。",
+                "The baseline is subtracted: what counts is how much better than usual a draw is.",
+            ),
+        ),
+        Mistake(
+            "baseline-outside",
+            lambda log_probs, losses, baseline: (losses * log_probs).mean() - baseline,
+            Words(
+                "基线在乘积之外，梯度里就没有它了：先从损失里减去，再乘对数概率。",
+                "Outside of the product the baseline has no part in the gradient: take it from the"
+                " loss before multiplying.",
+            ),
+        ),
+        Mistake(
+            "sum",
+            lambda log_probs, losses, baseline: ((losses - baseline) * log_probs).sum(),
+            Words(
+                "求的是和：抽得越多，梯度越大。要取平均。",
+                "This is the sum: the more draws, the larger the gradient. Take the mean.",
+            ),
+        ),
+    ),
+    laws=(
+        Law(
+            "losses-are-constants",
+            Words("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
+            _losses_are_constants,
+            Words("损失先 `detach`。", "Call `detach` on the losses first."),
+        ),
+    ),
+)
+
+EXERCISES = (LOCAL_GAUSSIAN, REINFORCE)

@@ -1,0 +1,176 @@
+"""What the check of an answer found, as text for a terminal and as HTML for a notebook."""
+
+import html
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from attention_book.course.exercises.words import Words, reader_language
+from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.environment import in_book_build
+
+CORRECT = Words("正确", "correct")
+NOT_YET = Words("还不对", "not yet")
+TRIED = Words("通过了全部 {} 项检查。", "It passes all {} checks.")
+GIVEN, EXPECTED, GOT = Words("输入", "Given"), Words("应得", "Expected"), Words("得到", "Got")
+HINT = Words("提示", "Hint")
+#: The style stands in the markup: a notebook has no stylesheet of ours.
+LINE = '<p style="margin: 0.25rem 0">'
+BLOCK = (
+    '<pre style="margin: 0; padding: 0.1rem 0 0.3rem 1.2rem; border: 0; background: none;'
+    ' box-shadow: none; line-height: 1.35; overflow-x: auto">'
+)
+#: A tensor with more numbers is shown by its shape and its first numbers.
+SHOWN_NUMBERS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One input on which an answer is wrong.
+
+    Attributes:
+        given: the arguments by name.
+        expected: the right result, or what is asked of it in words.
+        got: the answer's result, or what happened in words.
+
+    >>> Finding({"x": 3}, expected=6, got=9).got
+    9
+    """
+
+    given: Mapping[str, Any]
+    expected: Any
+    got: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """Whether an answer is right; if not, what is wrong, on which input, and a hint.
+
+    True in a condition if the answer passed. It prints in one language; the book's pages
+    show it in the reader's.
+
+    Attributes:
+        exercise: the exercise's name.
+        passed: whether the answer passed every check.
+        checks: how many checks there are.
+        law: name of the law that the answer breaks, if it does.
+        statement: what is wrong or what should hold, in words.
+        finding: the input on which it shows.
+        mistake: name of the known mistake that the answer makes, if it was recognised.
+        hint: what to look at.
+        language: the language that was asked for.
+
+    >>> from attention_book.course.exercises import check
+    >>> verdict = check("causal-with-cache", lambda num_queries, num_keys: None, language="en")
+    >>> verdict.passed, verdict.law
+    (False, 'type')
+    """
+
+    exercise: str
+    passed: bool
+    checks: int
+    law: str | None = None
+    statement: Words | None = None
+    finding: Finding | None = None
+    mistake: str | None = None
+    hint: Words | None = None
+    language: Language | None = field(default=None, compare=False)
+
+    def __bool__(self) -> bool:
+        """Whether the answer passed."""
+        return self.passed
+
+    def __str__(self) -> str:
+        """Say it as text in one language."""
+        language = reader_language(self.language)
+        colon = "：" if language == "zh" else ": "
+        lines = [f"{'✓' if self.passed else '✗'} {self.exercise}{colon}{self._outcome(language)}"]
+        for title, value in self._values():
+            lines.append(f"{title.said(language)}{colon.rstrip()}")
+            lines.append(textwrap.indent(shown(value, language), "    "))
+        if self.hint:
+            lines.append(f"{HINT.said(language)}{colon}{self.hint.said(language)}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _outcome(self, language: Language) -> str:
+        """Return the first line: passed, or what is wrong."""
+        if self.passed:
+            tried = TRIED.said(language).format(self.checks)
+            return _sentences(language, CORRECT.said(language), tried)
+        statement = self.statement.said(language) if self.statement else ""
+        return _sentences(language, NOT_YET.said(language), statement)
+
+    def _values(self) -> Iterator[tuple[Words, Any]]:
+        if self.finding is None:
+            return
+        for name, value in self.finding.given.items():
+            yield Words(f"{GIVEN.zh} {name}", f"{GIVEN.en} {name}"), value
+        yield EXPECTED, self.finding.expected
+        yield GOT, self.finding.got
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook; in the book's pages in both languages at once."""
+        both = in_book_build() and self.language is None and chosen_language() is None
+        languages: tuple[Language, ...] = (
+            ("zh", "en") if both else (reader_language(self.language),)
+        )
+
+        def say(text: Mapping[Language, str]) -> str:
+            return _in_languages({language: text[language] for language in languages})
+
+        first: dict[Language, str] = {x: self._outcome(x) for x in ("zh", "en")}
+        outcome = {language: text[0].upper() + text[1:] for language, text in first.items()}
+        mark, colour = (
+            ("✓", "--book-tip, #2e8b57") if self.passed else ("✗", "--book-warning, #c46a1b")
+        )
+        parts = [f"{LINE}<strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
+        for title, value in self._values():
+            name = say({"zh": f"{title.zh}：", "en": f"{title.en}:"})
+            if isinstance(value, Words):
+                parts.append(f"{LINE}{name} {say({'zh': value.zh, 'en': value.en})}</p>")
+            else:
+                parts.append(f"{LINE}{name}</p>{BLOCK}{html.escape(shown(value, 'en'))}</pre>")
+        if self.hint:
+            hint = say({"zh": f"{HINT.zh}：{self.hint.zh}", "en": f"{HINT.en}: {self.hint.en}"})
+            parts.append(f"{LINE}{hint}</p>")
+        frame = f"border-left: 0.25rem solid var({colour}); padding-left: 0.9rem"
+        return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
+
+
+def shown(value: Any, language: Language) -> str:
+    """Return a value as a reader would see it at a prompt, or words as they are."""
+    if isinstance(value, Words):
+        return value.said(language)
+    if isinstance(value, Tensor):
+        value = value.detach()
+        if value.numel() > SHOWN_NUMBERS:
+            first = value.flatten()[:8]
+            return f"{tuple(value.shape)}: {first}"[:-1] + " ...)"
+    return repr(value)
+
+
+def _sentences(language: Language, first: str, second: str) -> str:
+    return f"{first}。{second}" if language == "zh" else f"{first}. {second}"
+
+
+def _in_languages(texts: Mapping[Language, str]) -> str:
+    """Return markup; two languages become two spans, of which the site shows the reader's."""
+    tags = {
+        "zh": '<span class="bl bl-zh" lang="zh-Hans">',
+        "en": '<span class="bl bl-en" lang="en">',
+    }
+    marked = {language: _code(text) for language, text in texts.items()}
+    if len(marked) == 1:
+        return "".join(marked.values())
+    spans = (f"{tags[language]}{text}</span>" for language, text in marked.items())
+    return '<span class="bl-sep"> </span>'.join(spans)
+
+
+def _code(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -1,0 +1,63 @@
+"""What a verdict says, in both languages; and which of them this reader wants."""
+
+import locale
+import os
+from dataclasses import dataclass
+from typing import get_args
+
+from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.environment import in_book_build
+
+#: "zh" or "en": the language of verdicts, where neither the call nor the notebook names one.
+LANGUAGE_VARIABLE = "ATTENTION_BOOK_LANGUAGE"
+
+
+@dataclass(frozen=True)
+class Words:
+    """The same thing said in Chinese and in English; `code` stands between backticks.
+
+    Attributes:
+        zh: the Chinese text.
+        en: the English text.
+
+    >>> Words("掩码反了。", "The mask is inverted.").said("en")
+    'The mask is inverted.'
+    """
+
+    zh: str
+    en: str
+
+    def said(self, language: Language) -> str:
+        """Return the text in one language."""
+        return self.zh if language == "zh" else self.en
+
+
+def reader_language(language: Language | None = None) -> Language:
+    """Return the language to speak: the one asked for, the notebook's, or the computer's.
+
+    In this order: the argument, ``set_language``, the environment variable
+    ``ATTENTION_BOOK_LANGUAGE``, the locale (zh... is Chinese), English.
+    """
+    if language is not None:
+        return checked("language", language)
+    chosen = chosen_language()
+    if chosen is not None:
+        return chosen
+    if LANGUAGE_VARIABLE in os.environ:
+        return checked(LANGUAGE_VARIABLE, os.environ[LANGUAGE_VARIABLE])
+    return "zh" if not in_book_build() and _locale().startswith(("zh", "Chinese")) else "en"
+
+
+def checked(name: str, language: str) -> Language:
+    """Return the language if there is one of that name."""
+    if language not in get_args(Language):
+        raise ValueError(f"{name}: expected 'zh' or 'en', got {language!r}")
+    return "zh" if language == "zh" else "en"
+
+
+def _locale() -> str:
+    """Return the name of the reader's locale, as the terminal or the system tells it."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if name := os.environ.get(variable):
+            return name
+    return locale.getlocale()[0] or ""

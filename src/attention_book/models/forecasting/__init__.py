@@ -1,0 +1,1 @@
+"""Forecasting: a causal Transformer of numbers, and the baselines it must beat."""

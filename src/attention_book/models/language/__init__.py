@@ -1,0 +1,1 @@
+"""Language models: causal (GPT), masked (BERT), and counted n-grams."""

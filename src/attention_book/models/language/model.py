@@ -1,0 +1,164 @@
+"""Language models: one stack of layers, and a mask that says who may see whom."""
+
+import math
+from dataclasses import dataclass
+
+from torch import nn
+
+from attention_book.attention import causal_mask
+from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.shapes import (
+    Features,
+    Logits,
+    Mask,
+    StepIds,
+    StepLogits,
+    TokenIds,
+    TokenMask,
+)
+from attention_book.models.language.state import LanguageState
+from attention_book.models.token_embedding import TokenEmbedding
+from attention_book.models.transformer.layer_config import LayerConfig
+from attention_book.models.transformer.stack import LayerStack
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelConfig(LayerConfig):
+    """Settings of a :class:`~attention_book.models.LanguageModel`.
+
+    Attributes:
+        vocabulary: Number of different tokens.
+        tied: Whether the output layer is the embedding (Press and Wolf 2017).
+
+    The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
+
+    Raises:
+        ValueError: if a size is below 1, or what a ``LayerConfig`` refuses.
+
+    >>> LanguageModelConfig(vocabulary=10, norm="pre").vocabulary
+    10
+    """
+
+    vocabulary: int
+    tied: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no model can be built from."""
+        super().__post_init__()
+        check_sizes(vocabulary=self.vocabulary)
+
+
+class LanguageModel(nn.Module):
+    """Guess tokens of a text from those that the mask lets them see.
+
+    Embedding, :class:`~attention_book.models.LayerStack`, output layer: the parameters are
+    the same whatever the mask. :class:`~attention_book.models.CausalLanguageModel` and
+    :class:`~attention_book.models.MaskedLanguageModel` each choose theirs.
+
+    Args:
+        config: The settings.
+        looks_ahead: Whether a token may see later ones; "buckets" counts distances accordingly.
+
+    >>> import torch
+    >>> model = LanguageModel(LanguageModelConfig(vocabulary=10))
+    >>> model.predict(torch.tensor([[2, 7, 8]]), causal_mask(3)).shape
+    torch.Size([1, 3, 10])
+    """
+
+    def __init__(self, config: LanguageModelConfig, *, looks_ahead: bool = True) -> None:
+        """Create embedding, layers and output layer."""
+        super().__init__()
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocabulary, config.d_model, name="tokens")
+        nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
+        self.stack = LayerStack(config, looks_ahead=looks_ahead)
+        self.readout = nn.Linear(config.d_model, config.vocabulary, bias=not config.tied)
+        if config.tied:
+            self.readout.weight = self.embedding.weight
+
+    def predict(self, tokens: TokenIds, mask: Mask | None) -> Logits:
+        """Return a guess at every place, from the places that ``mask`` lets it see."""
+        logits: Logits = self.readout(self.stack(self.embed(tokens), mask))
+        return logits
+
+    def embed(self, tokens: TokenIds) -> Features:
+        """Return the tokens' vectors, about 1 a feature like the sinusoidal positions."""
+        vectors: Features = self.embedding(tokens) * math.sqrt(self.config.d_model)
+        return vectors
+
+
+class MaskedLanguageModel(LanguageModel):
+    """Guess hidden tokens from those on both sides: an encoder alone.
+
+    Devlin et al. (2019). Every token sees all real tokens.
+
+    Args:
+        config: The settings.
+
+    >>> import torch
+    >>> model = MaskedLanguageModel(LanguageModelConfig(vocabulary=10)).eval()
+    >>> tokens = torch.tensor([[2, 7, 8, 3, 0]])
+    >>> model(tokens, tokens > 0).shape
+    torch.Size([1, 5, 10])
+    """
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        """Create the model."""
+        super().__init__(config, looks_ahead=True)
+
+    def forward(self, tokens: TokenIds, real: TokenMask) -> Logits:
+        """Return a guess at every place; False in ``real`` = padding, which nobody sees."""
+        return self.predict(tokens, real[:, None, :])
+
+
+class CausalLanguageModel(LanguageModel):
+    """Guess every next token from those before it: a decoder alone.
+
+    Radford et al. (2018). Padding on the right is never seen by a real token, so it needs
+    no mask.
+
+    Args:
+        config: The settings.
+
+    >>> import torch
+    >>> model = CausalLanguageModel(LanguageModelConfig(vocabulary=10)).eval()
+    >>> tokens = torch.tensor([[2, 7, 8]])
+    >>> at_once, state = model(tokens), model.start(1)
+    >>> for token in tokens.T:
+    ...     last, state = model.step(token, state)
+    >>> torch.allclose(last, at_once[:, 2], atol=1e-6)
+    True
+    """
+
+    def __init__(self, config: LanguageModelConfig) -> None:
+        """Create the model."""
+        super().__init__(config, looks_ahead=False)
+
+    def forward(self, tokens: TokenIds) -> Logits:
+        """Return, at every place, a guess at the token that follows."""
+        mask = causal_mask(tokens.shape[1], device=tokens.device)
+        return self.predict(tokens, mask)
+
+    def start(self, batch_size: int) -> LanguageState:
+        """Return the state with nothing read.
+
+        Raises:
+            ValueError: if ``batch_size`` is below 1.
+        """
+        check_sizes(batch_size=batch_size)
+        return LanguageState(batch_size)
+
+    def step(self, token: StepIds, state: LanguageState) -> tuple[StepLogits, LanguageState]:
+        """Read one token of each text, and guess the next; ``state`` is left as it was.
+
+        Raises:
+            ValueError: if there are not as many tokens as texts.
+        """
+        if token.shape != (state.batch_size,):
+            raise ValueError(
+                f"token: expected one for each of {state.batch_size} texts, "
+                f"got the shape {tuple(token.shape)}"
+            )
+        x, past = self.stack.step(self.embed(token[:, None]), state.past)
+        logits: StepLogits = self.readout(x)[:, 0]
+        return logits, LanguageState(state.batch_size, past)

@@ -1,0 +1,35 @@
+"""What a causal language model remembers: the keys and values of what it read."""
+
+from dataclasses import dataclass
+
+from attention_book.attention import KeysValues
+from attention_book.foundations.shapes import StepIds
+
+
+@dataclass(frozen=True)
+class LanguageState:
+    """Where a causal language model stands: each layer's keys and values of what it read.
+
+    Attributes:
+        batch_size: How many texts are being written.
+        past: One key and one value of each token, for each layer; empty at the start.
+
+    >>> import torch
+    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig
+    >>> model = CausalLanguageModel(LanguageModelConfig(vocabulary=10)).eval()
+    >>> _, state = model.step(torch.tensor([2, 2]), model.start(2))
+    >>> state.position, state.select(torch.tensor([1, 1, 0])).batch_size
+    (1, 3)
+    """
+
+    batch_size: int
+    past: tuple[KeysValues, ...] = ()
+
+    @property
+    def position(self) -> int:
+        """How many tokens were read, and so where the next one stands."""
+        return self.past[0].num_keys if self.past else 0
+
+    def select(self, rows: StepIds) -> "LanguageState":
+        """Return the texts with these numbers."""
+        return LanguageState(len(rows), tuple(layer.select(rows) for layer in self.past))

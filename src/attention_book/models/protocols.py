@@ -1,0 +1,81 @@
+"""What training and decoding know of a model: four calls, and nothing of its inside."""
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+from attention_book.foundations.shapes import (
+    Logits,
+    SourceIds,
+    SourceMask,
+    StepIds,
+    StepLogits,
+    TargetIds,
+)
+
+Selected = TypeVar("Selected")
+
+
+@runtime_checkable
+class Selectable(Protocol):
+    """Something with one entry for each sentence of a batch, whose entries can be picked."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many sentences it holds."""
+        ...
+
+    def select(self: Selected, rows: StepIds) -> Selected:
+        """Return the entries with these numbers; a number may come twice.
+
+        Beam search drops and doubles candidates with it.
+        """
+        ...
+
+
+Memory = TypeVar("Memory", bound=Selectable)
+State = TypeVar("State", bound=Selectable)
+
+
+@runtime_checkable
+class Translator(Protocol[Memory, State]):
+    """A model that reads a source sentence and writes a target sentence.
+
+    The law of every translator: feeding a target word by word through
+    :meth:`step` gives the logits that :meth:`decode` gives for the whole target
+    at once.
+    """
+
+    def encode(self, source: SourceIds, source_mask: SourceMask) -> Memory:
+        """Read the sources; everything that decoding needs of them is computed here, once."""
+        ...
+
+    def decode(self, target_input: TargetIds, memory: Memory) -> Logits:
+        """Predict every next word of a known target ("teacher forcing")."""
+        ...
+
+    def start(self, memory: Memory) -> State:
+        """Return the state before the first word."""
+        ...
+
+    def step(self, token: StepIds, state: State) -> tuple[StepLogits, State]:
+        """Take one word of each sentence and predict the next; ``state`` is left as it was."""
+        ...
+
+
+@runtime_checkable
+class Writer(Protocol[State]):
+    """A model that reads a text token by token, and says at each what may follow.
+
+    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
+    >>> isinstance(CausalLanguageModel(LanguageModelConfig(vocabulary=10)), Writer)
+    True
+    >>> isinstance(NgramModel.count([[4, 5]], order=2, vocabulary=10), Writer)
+    True
+    """
+
+    def start(self, batch_size: int) -> State:
+        """Return the state with nothing read."""
+        ...
+
+    def step(self, token: StepIds, state: State) -> tuple[StepLogits, State]:
+        """Read one token of each text, and guess the next; ``state`` is left as it was."""
+        ...

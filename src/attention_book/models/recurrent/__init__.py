@@ -1,0 +1,1 @@
+"""Recurrent encoder-decoders: without attention, Bahdanau's, Luong's, and two tutorials'."""

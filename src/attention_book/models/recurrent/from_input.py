@@ -1,0 +1,126 @@
+"""Two decoders of many tutorials, which ask with the word that goes in, not with the state."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attention_book.attention import LocationAttention, ScaledDotScore
+from attention_book.foundations.shapes import TargetIds, Weights
+from attention_book.models.recurrent.config import Seq2SeqConfig
+from attention_book.models.recurrent.decoders import AttentiveDecoder, RecurrentDecoder
+from attention_book.models.recurrent.encoder import SourceMemory
+from attention_book.models.recurrent.gru_step import gru_step
+from attention_book.models.recurrent.state import DecoderState, Run
+
+
+class InputDotDecoder(AttentiveDecoder):
+    """Ask with the embedded input word, by a scaled dot product with the encoder's states.
+
+    .. math::
+
+        c_t = \\operatorname{softmax}\\Bigl(\\frac{y_{t-1} H^\\top}{\\sqrt d}\\Bigr) H, \\quad
+        s_t = \\operatorname{GRU}(W [y_{t-1}; c_t] + b,\\, s_{t-1})
+
+    The query knows the previous word and nothing else: whoever says the same word
+    twice looks at the same place twice. For that very reason all steps of a known
+    target can be taken at once.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="input-dot")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'InputDotDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create the map that joins word and context."""
+        if config.d_embed != config.d_source:
+            raise ValueError(
+                "attention='input-dot': expected embeddings as long as the encoder's states, "
+                f"got d_embed={config.d_embed} and d_source={config.d_source}"
+            )
+        super().__init__(config, ScaledDotScore(), d_input=config.d_embed, dropout=config.dropout)
+        self.join = nn.Linear(config.d_embed + config.d_source, config.d_embed)
+
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
+        """Look with all words at once, then feed what was found."""
+        embedded = self.embedding(tokens)
+        context = self.look(embedded, state.memory)
+        joined = self.join(torch.cat((embedded, context), dim=-1))
+        features, hidden = self.gru(joined, state.hidden)
+        return Run(features, hidden, queries=embedded)
+
+
+class LocationDecoder(RecurrentDecoder):
+    """Attend to numbered places: the source itself is never compared with anything.
+
+    .. math::
+
+        c_t = \\operatorname{softmax}(W [y_{t-1}; s_{t-1}] + b)\\, H, \\quad
+        s_t = \\operatorname{GRU}(W_o [y_{t-1}; c_t] + b_o,\\, s_{t-1})
+
+    The attention is :class:`~attention_book.attention.LocationAttention`; its
+    number of places bounds the length of a source for good.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="location")
+    >>> model = Seq2Seq(config).eval()
+    >>> type(model.decoder).__name__
+    'LocationDecoder'
+    >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
+    >>> model.weights(source, source > 0, target).shape
+    torch.Size([1, 2, 3])
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create the attention, which joins word and context itself."""
+        super().__init__(config, d_input=config.d_embed)
+        self.attention = LocationAttention(
+            d_q=config.d_embed,
+            d_k=config.d_hidden,
+            num_keys=config.num_places,
+            d_v=config.d_source,
+            d_out=config.d_embed,
+        )
+
+    def run(self, tokens: TargetIds, state: DecoderState) -> Run:
+        """Feed the tokens step by step: each look needs the state before it."""
+        values, mask = self._places(state.memory)
+        hidden, queries, previous, features = list(state.hidden), [], [], []
+        for embedded in self.embedding(tokens).split(1, dim=1):
+            top = hidden[-1][:, None, :]
+            joined = self.attention(embedded, top, values, mask)[:, 0]
+            hidden = gru_step(self.gru, joined, hidden)
+            queries.append(embedded)
+            previous.append(top)
+            features.append(hidden[-1])
+        return Run(
+            torch.stack(features, dim=1),
+            torch.stack(hidden),
+            torch.cat(queries, dim=1),
+            torch.cat(previous, dim=1),
+        )
+
+    def weights(self, run: Run, memory: SourceMemory) -> Weights:
+        """Return the weights of the places that the source fills."""
+        _, mask = self._places(memory)
+        assert run.previous is not None
+        weights = self.attention.weights(run.queries, run.previous, mask)
+        # As wide as the source, whether it has fewer columns than places or more (of padding).
+        return F.pad(weights, (0, memory.values.shape[1] - weights.shape[-1]))
+
+    def _places(self, memory: SourceMemory) -> tuple[Float[Tensor, "batch place d_source"], Tensor]:
+        """Fill the source up to the fixed number of places."""
+        length, num_places = memory.values.shape[1], self.attention.num_keys
+        longest = int(memory.mask.any(dim=0).sum())
+        if longest > num_places:
+            raise ValueError(
+                f"source: expected at most num_places={num_places} tokens, <eos> included, "
+                f"as attention='location' was built for, got {longest}"
+            )
+        missing = num_places - length
+        return F.pad(memory.values, (0, 0, 0, missing)), F.pad(memory.mask, (0, missing))

@@ -1,0 +1,106 @@
+"""The recurrent encoder-decoder, with and without attention, behind one protocol."""
+
+from collections.abc import Callable
+
+from torch import nn
+
+from attention_book.foundations.shapes import (
+    Logits,
+    SourceIds,
+    SourceMask,
+    StepIds,
+    StepLogits,
+    TargetIds,
+    Weights,
+)
+from attention_book.models.recurrent.config import Seq2SeqConfig
+from attention_book.models.recurrent.decoders import (
+    FixedContextDecoder,
+    LookThenStepDecoder,
+    RecurrentDecoder,
+    StepThenLookDecoder,
+)
+from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
+from attention_book.models.recurrent.from_input import InputDotDecoder, LocationDecoder
+from attention_book.models.recurrent.state import DecoderState
+
+DECODERS: dict[str, Callable[[Seq2SeqConfig], RecurrentDecoder]] = {
+    "none": FixedContextDecoder,
+    "bahdanau": LookThenStepDecoder,
+    "luong-dot": StepThenLookDecoder,
+    "luong-general": StepThenLookDecoder,
+    "luong-concat": StepThenLookDecoder,
+    "input-dot": InputDotDecoder,
+    "location": LocationDecoder,
+}
+
+
+class Seq2Seq(nn.Module):
+    """Translate with two GRUs: an encoder that reads, a decoder that writes.
+
+    Sutskever et al. (2014) and Cho et al. (2014) without attention, Bahdanau et al. (2015) and
+    Luong et al. (2015) with it: ``config.attention`` says which.
+
+    Args:
+        config: The settings.
+
+    >>> import torch
+    >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12)
+    >>> model = Seq2Seq(config).eval()
+    >>> source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 7, 8]])
+    >>> memory = model.encode(source, source > 0)
+    >>> logits = model.decode(target, memory)
+    >>> logits.shape
+    torch.Size([1, 3, 12])
+    >>> first, state = model.step(target[:, 0], model.start(memory))
+    >>> torch.allclose(first, logits[:, 0], atol=1e-6)
+    True
+    """
+
+    def __init__(self, config: Seq2SeqConfig) -> None:
+        """Create encoder and decoder."""
+        super().__init__()
+        self.config = config
+        self.encoder = RecurrentEncoder(config)
+        self.decoder = DECODERS[config.attention](config)
+
+    def encode(self, source: SourceIds, source_mask: SourceMask) -> SourceMemory:
+        """Read the sources, and project their states to keys, once."""
+        values, final = self.encoder(source, source_mask)
+        keys = self.decoder.project_keys(values)
+        return SourceMemory(values, keys, source_mask[:, None, :], final)
+
+    def decode(self, target_input: TargetIds, memory: SourceMemory) -> Logits:
+        """Predict every next word of targets that begin with ``<bos>``."""
+        run = self.decoder.run(target_input, self.start(memory))
+        logits: Logits = self.decoder.readout(run.features)
+        return logits
+
+    def start(self, memory: SourceMemory) -> DecoderState:
+        """Start the decoder's layers from the encoder's."""
+        return DecoderState(memory, memory.final)
+
+    def step(self, token: StepIds, state: DecoderState) -> tuple[StepLogits, DecoderState]:
+        """Take one word of each sentence, and predict the next."""
+        run = self.decoder.run(token[:, None], state)
+        logits: StepLogits = self.decoder.readout(run.features[:, 0])
+        return logits, DecoderState(state.memory, run.hidden)
+
+    def forward(
+        self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
+    ) -> Logits:
+        """Encode, then decode."""
+        return self.decode(target_input, self.encode(source, source_mask))
+
+    def weights(
+        self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
+    ) -> Weights:
+        """Return how much each target word looked at each source word, (batch, target, source).
+
+        Row t holds the weights used to predict the word *after* ``target_input[t]``.
+
+        Raises:
+            ValueError: if the model has no attention.
+        """
+        state = self.start(self.encode(source, source_mask))
+        return self.decoder.weights(self.decoder.run(target_input, state), state.memory)

@@ -1,0 +1,37 @@
+"""The settings of the Transformer."""
+
+from dataclasses import dataclass
+
+from attention_book.foundations.checks import check_sizes
+from attention_book.models.transformer.layer_config import LayerConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(LayerConfig):
+    """Settings of :class:`~attention_book.models.Transformer`.
+
+    Attributes:
+        source_vocabulary: Number of different source tokens.
+        target_vocabulary: Number of different target tokens.
+        tied: Whether the output layer is the target embedding (Press and Wolf 2017).
+
+    The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
+
+    Raises:
+        ValueError: if a size is below 1, or what a ``LayerConfig`` refuses.
+
+    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, norm="pre")
+    >>> config.source_vocabulary, config.d_model, config.norm
+    (10, 32, 'pre')
+    """
+
+    source_vocabulary: int
+    target_vocabulary: int
+    tied: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what no model can be built from."""
+        super().__post_init__()
+        check_sizes(
+            source_vocabulary=self.source_vocabulary, target_vocabulary=self.target_vocabulary
+        )

@@ -1,0 +1,185 @@
+"""The Transformer's layers: attention and feed-forward, each with residual and norm."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attention_book.attention import KeysValues, MultiHeadAttention, Positions
+from attention_book.foundations.shapes import Features, Mask
+from attention_book.models.transformer.add_norm import AddNorm
+from attention_book.models.transformer.feed_forward import FeedForward
+from attention_book.models.transformer.layer_config import LayerConfig
+
+#: Which target tokens each target token may see.
+Past = Bool[Tensor, "target target"]
+
+
+class EncoderLayer(nn.Module):
+    """Every source token looks at every source token, then thinks for itself.
+
+    Vaswani et al. (2017), section 3.1: self-attention and a feed-forward network, each
+    with its residual connection and layer norm.
+
+    Args:
+        config: The settings.
+        positions: How positions enter the self-attention; all layers may share it.
+
+    >>> import torch
+    >>> from attention_book.attention import NoPositions
+    >>> config = LayerConfig(d_model=24)
+    >>> EncoderLayer(config, NoPositions())(torch.ones(2, 100, 24)).shape
+    torch.Size([2, 100, 24])
+    """
+
+    def __init__(self, config: LayerConfig, positions: Positions) -> None:
+        """Create the two sublayers."""
+        super().__init__()
+        self.self_attention = _attention(config, positions)
+        self.self_attention_norm = _add_norm(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = _add_norm(config)
+
+    def forward(self, x: Features, mask: Mask | None = None) -> Features:
+        """Return one new vector for each token; ``mask`` hides padding."""
+        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
+        x = self.feed_forward_norm(x, self.feed_forward)
+        return x
+
+    def step(self, x: Features, *, past: KeysValues | None) -> tuple[Features, KeysValues]:
+        """Go on by one token that sees only those before it; ``past`` is left as it was.
+
+        The rows of a call with the causal mask, one at a time.
+        """
+        x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
+        x = self.feed_forward_norm(x, self.feed_forward)
+        return x, grown
+
+
+class DecoderLayer(nn.Module):
+    """Every target token looks at those before it, then at the source, then thinks for itself.
+
+    Vaswani et al. (2017), section 3.1. The source comes as the keys and values that
+    :meth:`read` made of the encoder's output, once for all steps.
+
+    Args:
+        config: The settings.
+        positions: How positions enter the self-attention; all layers may share it.
+
+    >>> import torch
+    >>> from attention_book.attention import NoPositions, causal_mask
+    >>> config = LayerConfig(d_model=24)
+    >>> layer = DecoderLayer(config, NoPositions()).eval()
+    >>> x, source = torch.rand(2, 5, 24), layer.read(torch.rand(2, 7, 24))
+    >>> at_once = layer(x, source, mask=causal_mask(5))
+    >>> first, past = layer.step(x[:, :1], source, past=None)
+    >>> second, past = layer.step(x[:, 1:2], source, past=past)
+    >>> torch.allclose(second, at_once[:, 1:2], atol=1e-6)
+    True
+    """
+
+    def __init__(self, config: LayerConfig, positions: Positions) -> None:
+        """Create the three sublayers."""
+        super().__init__()
+        self.self_attention = _attention(config, positions)
+        self.self_attention_norm = _add_norm(config)
+        self.cross_attention = _attention(config, positions=None)
+        self.cross_attention_norm = _add_norm(config)
+        self.feed_forward = _feed_forward(config)
+        self.feed_forward_norm = _add_norm(config)
+
+    def read(self, encoded: Features) -> KeysValues:
+        """Project the encoder's output to this layer's keys and values of the source."""
+        return self.cross_attention.project(encoded, encoded)
+
+    def forward(
+        self,
+        x: Features,
+        source: KeysValues,
+        source_mask: Mask | None = None,
+        *,
+        mask: Past | None,
+    ) -> Features:
+        """Return one new vector for each token of whole targets; ``mask`` hides the future."""
+        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
+        return self._look_and_think(x, source, source_mask)
+
+    def step(
+        self,
+        x: Features,
+        source: KeysValues,
+        source_mask: Mask | None = None,
+        *,
+        past: KeysValues | None,
+    ) -> tuple[Features, KeysValues]:
+        """Go on by one token, and return the past grown by it; ``past`` is left as it was."""
+        x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
+        return self._look_and_think(x, source, source_mask), grown
+
+    def cross_weights(
+        self,
+        x: Features,
+        source: KeysValues,
+        source_mask: Mask | None = None,
+        *,
+        mask: Past | None,
+    ) -> Float[Tensor, "batch head target source"]:
+        """Return where each head of the cross-attention looks; arguments as in a call."""
+        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
+        seen: list[Tensor] = []
+
+        def look(x: Features) -> Features:
+            seen.append(self.cross_attention.weights(x, source, source_mask))
+            return x
+
+        self.cross_attention_norm(x, look)
+        return seen[0]
+
+    def _look_and_think(
+        self, x: Features, source: KeysValues, source_mask: Mask | None
+    ) -> Features:
+        x = self.cross_attention_norm(
+            x, lambda x: self.cross_attention(x, source, mask=source_mask)
+        )
+        x = self.feed_forward_norm(x, self.feed_forward)
+        return x
+
+
+def look_back(
+    attention: MultiHeadAttention, add_norm: AddNorm, x: Features, past: KeysValues | None
+) -> tuple[Features, KeysValues]:
+    """Let one new token look at itself and all before it; return the past grown by it.
+
+    >>> import torch
+    >>> attention, add_norm = MultiHeadAttention(d_model=8, num_heads=2), AddNorm(d_model=8)
+    >>> x, past = look_back(attention, add_norm, torch.rand(1, 1, 8), None)
+    >>> look_back(attention, add_norm, x, past)[1].num_keys
+    2
+    """
+    offset = 0 if past is None else past.num_keys
+    grown: list[KeysValues] = []
+
+    def look(x: Features) -> Features:
+        new = attention.project(x, x, offset=offset)
+        grown.append(new if past is None else past.append(new))
+        looked: Features = attention(x, grown[0], offset=offset)
+        return looked
+
+    x = add_norm(x, look)
+    return x, grown[0]
+
+
+def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        d_model=config.d_model,
+        num_heads=config.num_heads,
+        dropout=config.inner_dropout,
+        bias=config.bias,
+        positions=positions,
+    )
+
+
+def _feed_forward(config: LayerConfig) -> FeedForward:
+    return FeedForward(d_model=config.d_model, d_ff=config.d_ff, dropout=config.inner_dropout)
+
+
+def _add_norm(config: LayerConfig) -> AddNorm:
+    return AddNorm(d_model=config.d_model, dropout=config.dropout, order=config.norm)

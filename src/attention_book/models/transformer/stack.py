@@ -1,0 +1,85 @@
+"""A stack of layers: what all models of this kind have in common."""
+
+from collections.abc import Callable
+from typing import cast
+
+from torch import nn
+
+from attention_book.attention import KeysValues, Positions
+from attention_book.foundations.shapes import Features, Mask
+from attention_book.models.transformer.layer_config import LayerConfig
+from attention_book.models.transformer.layer_positions import create_positions
+from attention_book.models.transformer.layers import EncoderLayer
+
+#: Makes a layer of the settings and the positions that all layers share.
+CreateLayer = Callable[[LayerConfig, Positions], nn.Module]
+
+
+class LayerStack(nn.Module):
+    """Positions, and layers of attention over whatever vectors: words, patches, measurements.
+
+    Args:
+        config: The settings.
+        layer: Creates a layer.
+        looks_ahead: Whether a position may see later ones; where it may not, the caller
+            gives the causal mask.
+
+    >>> import torch
+    >>> stack = LayerStack(LayerConfig(d_model=24))
+    >>> stack(torch.ones(2, 7, 24)).shape
+    torch.Size([2, 7, 24])
+    """
+
+    def __init__(
+        self, config: LayerConfig, layer: CreateLayer = EncoderLayer, *, looks_ahead: bool = True
+    ) -> None:
+        """Create the positions, which all layers share, and the layers."""
+        super().__init__()
+        self.positions = create_positions(config, looks_ahead=looks_ahead)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(layer(config, self.positions) for _ in range(config.num_layers))
+        # With pre-norm nothing has normalised the residual stream before it is read.
+        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+
+    def place(self, vectors: Features, *, offset: int = 0) -> Features:
+        """Return the vectors with their positions, counted from ``offset``."""
+        features: Features = self.dropout(self.positions(vectors, offset=offset))
+        return features
+
+    def run(self, x: Features, mask: Mask | None = None) -> Features:
+        """Send vectors that have their positions through all layers."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        features: Features = self.norm(x)
+        return features
+
+    def step(
+        self, vectors: Features, past: tuple[KeysValues, ...] = ()
+    ) -> tuple[Features, tuple[KeysValues, ...]]:
+        """Go on by one position that sees those before it, and return the past grown by it.
+
+        The law: the rows of a call with the causal mask, one at a time.
+
+        Args:
+            vectors: One for each example, (batch, 1, d_model).
+            past: Each layer's keys and values so far, left as they were; none at the start.
+
+        Raises:
+            ValueError: if there is more than one vector for an example: the first would see
+                the others.
+        """
+        if vectors.ndim != 3 or vectors.shape[1] != 1:
+            raise ValueError(
+                "vectors: expected one for each example, (batch, 1, d_model), "
+                f"got the shape {tuple(vectors.shape)}"
+            )
+        x, grown = self.place(vectors, offset=past[0].num_keys if past else 0), []
+        for index, layer in enumerate(cast("list[EncoderLayer]", list(self.layers))):
+            x, seen = layer.step(x, past=past[index] if past else None)
+            grown.append(seen)
+        features: Features = self.norm(x)
+        return features, tuple(grown)
+
+    def forward(self, vectors: Features, mask: Mask | None = None) -> Features:
+        """Return one new vector for each; True in ``mask`` means: may be seen."""
+        return self.run(self.place(vectors), mask)

@@ -1,0 +1,1 @@
+"""Images: patches, the Vision Transformer (ViT), and a small convolutional network."""

@@ -1,0 +1,225 @@
+"""Heat maps: matrices of weights, scores or masks as coloured cells."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, Normalize
+from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from attention_book.plotting.numbers import Array, Numbers, as_array
+from attention_book.plotting.style import (
+    DARK_TEXT,
+    FONT_FAMILY,
+    INK,
+    LIGHT_TEXT,
+    MAX_WIDTH,
+    TICK_SIZE,
+    book_style,
+)
+
+#: Inches: a panel, a cell that must hold a token or a number, and beside all panels the room for
+#: the colour bar and for the labels below.
+PANEL = 2.2
+CELL = 0.45
+BAR = 0.8
+LABELS = 0.6
+
+
+def heatmaps(
+    matrices: Numbers,
+    *,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    titles: Sequence[str] | None = None,
+    size: tuple[float, float] | None = None,
+    cmap: str | Colormap = "Reds",
+    vmin: float | None = None,
+    vmax: float | None = None,
+) -> NDArray[Any]:
+    """Draw a grid of matrices in one colour scale, with one colour bar.
+
+    Args:
+        matrices: numbers with axes (row, column, height, width): a grid of
+            rows x columns panels, each a matrix of height x width.
+        xlabel: what the columns of a matrix are, for example keys.
+        ylabel: what the rows of a matrix are, for example queries.
+        titles: one for each column of panels, or one for each panel.
+        size: width and height of one panel in inches; by default panels
+            shrink until all fit the width of a page.
+        cmap: name of a Matplotlib colour map.
+        vmin: the value at the light end of the scale; by default 0, or the
+            smallest value where that is negative.
+        vmax: the value at the dark end; by default the largest.
+
+    Returns:
+        The axes, an array of shape (rows, columns).
+
+    Raises:
+        ValueError: if ``matrices`` has not four axes, the number of titles
+            fits neither the columns nor the panels, or ``vmax`` is below ``vmin``.
+
+    >>> import torch
+    >>> axes = heatmaps(torch.rand(1, 2, 5, 7), titles=["A", "B"])
+    >>> axes.shape
+    (1, 2)
+    """
+    grid = as_array(matrices, "matrices", axes="row column height width")
+    rows, columns = grid.shape[:2]
+    names = _panel_titles(titles, rows, columns)
+    width, height = size or (min(PANEL, (MAX_WIDTH - BAR) / columns),) * 2
+    norm = _scale(grid, vmin, vmax)
+    with book_style():
+        figure, axes = plt.subplots(
+            rows,
+            columns,
+            figsize=(columns * width + BAR, rows * height + LABELS),
+            sharex=True,
+            sharey=True,
+            squeeze=False,
+        )
+        for place, panel in np.ndenumerate(axes):
+            image = _draw(panel, grid[place], norm, cmap)
+            panel.set(title=names[place], xlabel=xlabel, ylabel=ylabel)
+            panel.label_outer()
+        figure.colorbar(image, ax=axes, shrink=0.6)
+    return axes
+
+
+def heatmap(
+    matrix: Numbers,
+    *,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    title: str | None = None,
+    annotate: bool = False,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: tuple[float, float] | None = None,
+    cmap: str | Colormap = "Reds",
+    vmin: float | None = None,
+    vmax: float | None = None,
+) -> Axes:
+    """Draw one matrix of weights: a row for each query, a column for each key.
+
+    Args:
+        matrix: numbers with axes (query, key).
+        queries: one token for each row, in any script.
+        keys: one token for each column.
+        title: the heading above the matrix.
+        annotate: write each value into its cell.
+        xlabel: what the columns are.
+        ylabel: what the rows are.
+        size: width and height of the panel in inches; by default wide enough
+            for the tokens, but no wider than a page.
+        cmap: name of a Matplotlib colour map.
+        vmin: the value at the light end of the scale; by default 0, or the
+            smallest value where that is negative.
+        vmax: the value at the dark end; by default the largest.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if ``matrix`` has not two axes, the number of tokens is not its
+            number of rows or columns, or ``vmax`` is below ``vmin``.
+
+    >>> axes = heatmap([[0.9, 0.1], [0.2, 0.8]], queries=["I", "sleep"], keys=["我", "睡"])
+    >>> [label.get_text() for label in axes.get_xticklabels()]
+    ['我', '睡']
+    """
+    cells = as_array(matrix, "matrix", axes="query key")
+    for name, tokens, count in (("queries", queries, len(cells)), ("keys", keys, cells.shape[1])):
+        if tokens is not None and len(tokens) != count:
+            raise ValueError(f"{name} must be {count} tokens to label matrix, got {len(tokens)}")
+    if size is None and (annotate or queries is not None or keys is not None):
+        size = _room_for_cells(*cells.shape)
+    axes: Axes = heatmaps(
+        cells[None, None],
+        xlabel=xlabel,
+        ylabel=ylabel,
+        titles=[title or ""],
+        size=size,
+        cmap=cmap,
+        vmin=vmin,
+        vmax=vmax,
+    )[0, 0]
+    with book_style():
+        # A token may well be a dollar sign: it is text, never a formula.
+        if queries is not None:
+            axes.set_yticks(range(len(queries)), queries, parse_math=False)
+        if keys is not None:
+            axes.set_xticks(range(len(keys)), keys, parse_math=False)
+            _slant_long_tokens(axes, keys)
+        if annotate:
+            _write_values(axes, cells)
+    return axes
+
+
+def _panel_titles(titles: Sequence[str] | None, rows: int, columns: int) -> NDArray[Any]:
+    """The title of each panel; titles for the columns go to the first row."""
+    names = np.full((rows, columns), "", dtype=object)
+    if titles is None:
+        return names
+    if len(titles) not in (columns, rows * columns):
+        raise ValueError(
+            f"titles must be {columns} (one for each column) or {rows * columns} (one for each "
+            f"panel), got {len(titles)}"
+        )
+    names.flat[: len(titles)] = titles
+    return names
+
+
+def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
+    """One colour scale for all values; infinite scores and NaN do not count."""
+    finite = values[np.isfinite(values)]
+    low = min(0.0, finite.min(initial=0.0)) if vmin is None else vmin
+    high = finite.max(initial=low) if vmax is None else vmax
+    if high < low:
+        raise ValueError(f"vmax must be at least {low:g}, the light end of the scale, got {high:g}")
+    # A matrix of zeros still needs a scale with two ends.
+    return Normalize(low, high if high > low else low + 1.0)
+
+
+def _draw(axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap) -> AxesImage:
+    # Without interpolation the cells are stored as they are and stay sharp at any size.
+    image = axes.imshow(matrix, norm=norm, cmap=cmap, interpolation="none")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+    axes.tick_params(labelfontfamily=list(FONT_FAMILY))
+    return image
+
+
+def _room_for_cells(height: int, width: int) -> tuple[float, float]:
+    """The panel's size in inches: a cell wide enough for a token, an inch for the labels."""
+    wide = min(max(PANEL, CELL * width + 1.0), MAX_WIDTH - BAR)
+    return wide, max(PANEL, (wide - 1.0) / width * height + 1.0)
+
+
+def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
+    """Turn the tokens below the matrix where one of them is wider than its column."""
+    # In points, and after leaving room for the labels and the colour bar.
+    width = axes.figure.bbox.width / axes.figure.dpi
+    column = 72 * (width - BAR - LABELS) / len(tokens)
+    if max(map(len, tokens)) * TICK_SIZE > column:
+        plt.setp(axes.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
+
+
+def _write_values(axes: Axes, cells: Array) -> None:
+    colours = axes.images[0].to_rgba(cells)
+    for (row, column), value in np.ndenumerate(cells):
+        red, green, blue, opacity = colours[row, column]
+        bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
+        colour = DARK_TEXT if bright else LIGHT_TEXT
+        if opacity == 0:  # NaN has no colour: the page shines through
+            colour = INK
+        axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=8)
+
+
+__all__ = ["heatmap", "heatmaps"]

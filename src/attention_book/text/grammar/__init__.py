@@ -1,0 +1,1 @@
+"""A trilingual grammar that writes parallel sentences with gold alignments."""

@@ -1,0 +1,1 @@
+"""The grammar's three languages: how each one says the same meaning."""

@@ -1,0 +1,108 @@
+"""Between the grammar's tokens and text as people write it.
+
+The grammar cuts finer than :func:`attention_book.text.tokens.tokenize` in two places:
+an elided French word is a token of its own ("l'" + "homme"), and Chinese is segmented
+into words even when nobody has put blanks between them.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import cast
+
+from attention_book.text.grammar.lexicon import FOLDER, NOUNS
+from attention_book.text.tokens import Language, detokenize, tokenize
+
+LANGUAGES = ("en", "fr", "zh")
+
+_ELIDED = re.compile(r"^((?:[cdjlmnst]|qu)')(?=.)")
+_CAPITALS = {
+    "en": {"i", "sunday"} | {n.english for n in NOUNS.values() if "name" in n.tags},
+    "fr": {noun.french for noun in NOUNS.values() if "name" in noun.tags},
+}
+_FUNCTION_WORDS = (
+    "的 一 两 三 这 这些 一些 我 我们 他 她 它 他们 她们 它们 不 会 想 必须 吗 在 有 和 一起 "
+    "但是 因为 所以 里 上 下 是 很"
+)
+
+
+def grammar_text(tokens: Sequence[str], language: str) -> str:
+    """Write the grammar's tokens as text.
+
+    Raises:
+        ValueError: if the grammar does not speak the language.
+
+    >>> grammar_text(("l'", "homme", "aime", "marie", "."), "fr")
+    "L'homme aime Marie."
+    >>> grammar_text(("女孩", "读", "书", "。"), "zh")
+    '女孩读书。'
+    """
+    known = _known(language)
+    capitals = _CAPITALS.get(language, ())
+    written: list[str] = []
+    for token in tokens:
+        word = token.capitalize() if token in capitals else token
+        if language == "fr" and written and written[-1].endswith("'"):
+            written[-1] += word
+        else:
+            written.append(word)
+    return detokenize(written, known)
+
+
+def grammar_tokens(text: str, language: str) -> tuple[str, ...]:
+    """Cut text into tokens as the grammar does, so that a reader can type a sentence.
+
+    Chinese without blanks is segmented by taking, from the left, the longest word that
+    the grammar knows; an unknown character stays alone.
+
+    Raises:
+        ValueError: if the grammar does not speak the language.
+
+    >>> grammar_tokens("L'homme n'aime pas l'eau.", "fr")
+    ("l'", 'homme', "n'", 'aime', 'pas', "l'", 'eau', '.')
+    >>> grammar_tokens("女孩今天在花园里读一本红色的书。", "zh")
+    ('女孩', '今天', '在', '花园', '里', '读', '一', '本', '红色', '的', '书', '。')
+    """
+    tokens = tokenize(text, _known(language))
+    if language == "fr":
+        return tuple(part for token in tokens for part in _split_elisions(token))
+    if language == "zh":
+        return _segment("".join(tokens)) if all(len(t) == 1 for t in tokens) else tokens
+    return tokens
+
+
+def _known(language: str) -> Language:
+    if language not in LANGUAGES:
+        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
+    return cast(Language, language)
+
+
+def _split_elisions(token: str) -> list[str]:
+    found = _ELIDED.match(token)
+    return [found[1], *_split_elisions(token[found.end() :])] if found else [token]
+
+
+def _segment(text: str) -> tuple[str, ...]:
+    words, longest = chinese_words(), max(map(len, chinese_words()))
+    tokens = []
+    while text:
+        sizes = range(min(longest, len(text)), 0, -1)
+        size = next((size for size in sizes if text[:size] in words), 1)
+        tokens.append(text[:size])
+        text = text[size:]
+    return tuple(tokens)
+
+
+@cache
+def chinese_words() -> frozenset[str]:
+    """Return every Chinese word of the grammar.
+
+    >>> "花园" in chinese_words()
+    True
+    """
+    words = set(_FUNCTION_WORDS.split())
+    for table in ("nouns", "adjectives", "verbs", "places", "times", "pronouns"):
+        text = (FOLDER / f"{table}.tsv").read_text(encoding="utf-8")
+        words.update(re.findall(r"[\u4e00-\u9fff]+", text))
+    people = (noun for noun in NOUNS.values() if "person" in noun.tags)
+    return frozenset(words | {f"{noun.chinese}们" for noun in people})

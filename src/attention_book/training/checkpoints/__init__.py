@@ -1,0 +1,1 @@
+"""Checkpoints: written atomically, read back, and trainings that go on from them."""

@@ -1,0 +1,254 @@
+"""Checkpoints: one file from which a training goes on as if it had never stopped.
+
+The file is in the safetensors format: the tensors of the model and of the optimizer
+and the state of the random numbers, and in its metadata, as JSON, all the rest.
+Nothing in it is ever executed, as a pickle would be.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from attention_book.training.checkpoints.optimizer_state import (
+    optimizer_rest,
+    optimizer_tensors,
+    restore,
+)
+from attention_book.training.reports import EpochReport
+
+_Tensors = dict[str, Tensor]
+_FORMAT = "attention_book checkpoint 1"
+_MODEL, _OPTIMIZER, _RANDOM = "model.", "optimizer.", "random."
+
+
+class CheckpointError(ValueError):
+    """A file that is no checkpoint, or the checkpoint of something else.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.safetensors"
+    ...     _ = path.write_text("what is this?")
+    ...     try:
+    ...         read_checkpoint(path)
+    ...     except CheckpointError as error:
+    ...         print(str(error).partition(": ")[2][:26])
+    expected a checkpoint, got
+    """
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint says beside its tensors.
+
+    Attributes:
+        reports: One report for every epoch so far.
+        extra: What else was given to :func:`save_checkpoint`.
+
+    >>> Checkpoint(reports=(), extra={}).epoch
+    0
+    """
+
+    reports: tuple[EpochReport, ...]
+    extra: dict[str, Any]
+
+    @property
+    def epoch(self) -> int:
+        """How many epochs were trained."""
+        return len(self.reports)
+
+
+def save_checkpoint(
+    path: str | Path,
+    *,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    reports: Sequence[EpochReport] = (),
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a checkpoint; whatever happens meanwhile, ``path`` is the old file or the new one.
+
+    Args:
+        path: The file. Its folder is created where needed.
+        model: Its parameters and buffers are kept, and ``model.config`` where it has one.
+        optimizer: Its state is kept too, and that of the random numbers, to go on training.
+        reports: The history.
+        extra: Anything else that JSON can hold.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.safetensors"
+    ...     save_checkpoint(path, model=nn.Linear(2, 2), extra={"language": "fr"})
+    ...     load_checkpoint(path, model=nn.Linear(2, 2)).extra
+    {'language': 'fr'}
+    """
+    tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
+    about: dict[str, Any] = {
+        "format": _FORMAT,
+        "config": _config(model),
+        "reports": [report.to_dict() for report in reports],
+        "extra": dict(extra or {}),
+    }
+    if optimizer is not None:
+        found = optimizer_tensors(optimizer)
+        tensors |= {_OPTIMIZER + name: value for name, value in found.items()}
+        about["optimizer"] = optimizer_rest(optimizer)
+        tensors |= _random_states()
+    # Copies: tensors that share their memory, as tied embeddings do, are refused otherwise.
+    copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    about["digest"] = _digest(copies)
+    _write(path, save(copies, metadata={"attention_book": json.dumps(about)}))
+
+
+def read_checkpoint(path: str | Path) -> Checkpoint:
+    """Return what a checkpoint says, without its tensors.
+
+    Raises:
+        CheckpointError: if the file is no checkpoint.
+        FileNotFoundError: if there is no such file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.safetensors"
+    ...     save_checkpoint(path, model=nn.Linear(2, 2))
+    ...     read_checkpoint(path)
+    Checkpoint(reports=(), extra={})
+    """
+    return _checkpoint(path, _read(path, with_tensors=False)[1])
+
+
+def load_checkpoint(
+    path: str | Path, *, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
+) -> Checkpoint:
+    """Put a model, and an optimizer, back to where they were when the file was written.
+
+    With an optimizer the random numbers go on from there too, so that the training does
+    exactly what it would have done. Without one they are left alone.
+
+    Raises:
+        CheckpointError: if the file is no checkpoint, or that of another model or
+            optimizer. Nothing was changed then.
+        FileNotFoundError: if there is no such file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.safetensors"
+    ...     save_checkpoint(path, model=nn.Linear(2, 2))
+    ...     load_checkpoint(path, model=nn.Linear(2, 2)).epoch
+    0
+    """
+    tensors, about = _read(path)
+    checkpoint = _checkpoint(path, about)
+    weights = _below(_MODEL, tensors)
+    _check_model(path, model, about.get("config"), weights)
+    if optimizer is not None:
+        if "optimizer" not in about:
+            raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
+        try:
+            restore(optimizer, _below(_OPTIMIZER, tensors), about["optimizer"])
+        except ValueError as error:
+            raise CheckpointError(f"{path}: {error}") from error
+        _set_random_states(_below(_RANDOM, tensors))
+    model.load_state_dict(weights)
+    return checkpoint
+
+
+def _write(path: str | Path, content: bytes) -> None:
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before it gets the name
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read(path: str | Path, *, with_tensors: bool = True) -> tuple[_Tensors, dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {})["attention_book"])
+            names = file.keys() if with_tensors else ()
+            # Copies: the library's tensors are windows on the file, which may be replaced.
+            tensors = {name: file.get_tensor(name).clone() for name in names}
+    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+        raise CheckpointError(
+            f"{path}: expected a checkpoint, got something else: {error}"
+        ) from error
+    found = about.get("format") if isinstance(about, dict) else about
+    if found != _FORMAT:
+        raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
+    if with_tensors and about.get("digest") != _digest(tensors):
+        raise CheckpointError(f"{path}: expected the tensors that were written, got others")
+    return tensors, about
+
+
+def _digest(tensors: Mapping[str, Tensor]) -> str:
+    """Return a number made of all bytes: a disk may damage a file without cutting it."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _checkpoint(path: str | Path, about: Mapping[str, Any]) -> Checkpoint:
+    try:
+        reports = tuple(EpochReport(**report) for report in about["reports"])
+        return Checkpoint(reports, about["extra"])
+    except (KeyError, TypeError) as error:
+        raise CheckpointError(f"{path}: expected reports and extra, got none: {error}") from error
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> _Tensors:
+    size = len(prefix)
+    return {name[size:]: value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _config(model: nn.Module) -> dict[str, Any] | None:
+    config: Any = getattr(model, "config", None)
+    if not hasattr(config, "to_dict"):
+        return None
+    plain: dict[str, Any] = json.loads(json.dumps(config.to_dict()))
+    return plain
+
+
+def _check_model(
+    path: str | Path, model: nn.Module, config: dict[str, Any] | None, weights: Mapping[str, Tensor]
+) -> None:
+    own = _config(model)
+    if own != config:
+        raise CheckpointError(f"{path}: expected a model with {own}, got one with {config}")
+    state = {name: (tuple(v.shape), v.dtype) for name, v in model.state_dict().items()}
+    found = {name: (tuple(v.shape), v.dtype) for name, v in weights.items()}
+    for name in sorted(state.keys() | found.keys()):
+        if state.get(name) != found.get(name):
+            raise CheckpointError(
+                f"{path}: {name}: expected {state.get(name)}, got {found.get(name)}"
+            )
+
+
+def _random_states() -> dict[str, Tensor]:
+    states = {_RANDOM + "cpu": torch.get_rng_state()}
+    if torch.cuda.is_initialized():
+        for number, state in enumerate(torch.cuda.get_rng_state_all()):
+            states[f"{_RANDOM}cuda.{number}"] = state
+    return states
+
+
+def _set_random_states(states: Mapping[str, Tensor]) -> None:
+    torch.set_rng_state(states["cpu"])
+    for name, state in states.items():
+        if name.startswith("cuda."):
+            torch.cuda.set_rng_state(state, int(name.removeprefix("cuda.")))

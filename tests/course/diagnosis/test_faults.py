@@ -1,0 +1,278 @@
+"""Planted faults: each does what it says while it lasts, and nothing is left of it."""
+
+import contextlib
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from attention_book.attention import NoPositions
+from attention_book.course.diagnosis import FAULTS, planted
+from attention_book.models import Transformer, TransformerConfig
+from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.text import ParallelData, SentencePair, Vocabulary
+from attention_book.training import batch_loss, fit
+
+IN_MODELS = [name for name, (kind, _) in FAULTS.items() if kind is Transformer]
+SOURCE = torch.tensor([[4, 5, 6, 7, 8, 9, 3], [10, 4, 11, 3, 0, 0, 0]])
+MASK = SOURCE > 0
+TARGET = torch.tensor([[2, 4, 5, 6, 7], [2, 8, 9, 10, 11]])
+
+
+def make(**changes):
+    torch.manual_seed(7)
+    sizes = {"d_model": 12, "num_heads": 3, "d_ff": 20, "num_layers": 2, **changes}
+    config = TransformerConfig(source_vocabulary=13, target_vocabulary=17, **sizes)
+    return Transformer(config).double().eval()
+
+
+def make_data():
+    words = Vocabulary.build([("a", "b", "c", "d")])
+    pairs = [SentencePair(("a", "b", "c"), ("d", "c", "b", "a")), SentencePair(("a",), ("d",))] * 3
+    return ParallelData(pairs, words, words)
+
+
+def stepwise(model):
+    memory = model.encode(SOURCE, MASK)
+    state, logits = model.start(memory), []
+    for token in TARGET.unbind(dim=1):
+        step, state = model.step(token, state)
+        logits.append(step)
+    return torch.stack(logits, dim=1)
+
+
+def insides(model):
+    """Every module's own attributes: what is planted must not stay among them."""
+    return {
+        name: {key: value for key, value in vars(module).items() if key[0] != "_"}
+        | dict(module._modules)
+        for name, module in model.named_modules()
+    }
+
+
+# --- nothing is left -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("fault", IN_MODELS)
+def test_the_model_is_as_it_was(fault, norm):
+    model = make(norm=norm)
+    inside, learned = insides(model), {k: v.clone() for k, v in model.state_dict().items()}
+    before, steps_before = model(SOURCE, MASK, TARGET), stepwise(model)
+    with contextlib.suppress(KeyError), planted(model, fault):
+        changed = model(SOURCE, MASK, TARGET), stepwise(model)
+        raise KeyError("even an error restores it")
+    assert not torch.allclose(changed[0], before) or not torch.allclose(changed[1], steps_before)
+    assert insides(model) == inside
+    assert learned.keys() == model.state_dict().keys()
+    assert all(torch.equal(learned[k], v) for k, v in model.state_dict().items())
+    assert torch.equal(model(SOURCE, MASK, TARGET), before)
+    assert torch.equal(stepwise(model), steps_before)
+
+
+@pytest.mark.parametrize("fault", IN_MODELS)
+def test_a_model_can_be_trained_with_the_fault(fault):
+    data, model = make_data(), None
+    size = len(data.source_vocabulary)
+    torch.manual_seed(7)
+    model = Transformer(TransformerConfig(source_vocabulary=size, target_vocabulary=size))
+    names = model.state_dict().keys()
+    adam = torch.optim.Adam(model.parameters(), lr=0.01)
+    with planted(model, fault):
+        first, *_, last = fit(model, data, adam, epochs=4, batch_size=6)
+        assert model.state_dict().keys() == names
+    assert last.loss_per_token < first.loss_per_token
+
+
+def test_faults_can_be_planted_together():
+    model = make()
+    alone = {}
+    for fault in ("no-scaling", "no-residual"):
+        with planted(model, fault):
+            alone[fault] = model(SOURCE, MASK, TARGET)
+    with planted(model, "no-scaling"), planted(model, "no-residual"):
+        both = model(SOURCE, MASK, TARGET)
+    assert not any(torch.allclose(both, one) for one in alone.values())
+
+
+def test_what_cannot_be_planted_is_refused():
+    with pytest.raises(ValueError, match=r"fault: expected one of no-scaling, .* got 'no-luck'"):
+        planted(make(), "no-luck").__enter__()
+    with pytest.raises(TypeError, match="thing: expected a ParallelData for 'no-shift', got Trans"):
+        planted(make(), "no-shift").__enter__()
+
+
+# --- each does what it says ------------------------------------------------------------------
+
+
+def heads(attention, x):
+    """The scores (head, query, key) and the values (head, key, feature) of one sentence."""
+    projected = attention.W_qkv(x).view(len(x), 3, attention.num_heads, -1)
+    queries, keys, values = projected.permute(1, 2, 0, 3)
+    return queries @ keys.mT, values
+
+
+def mixed(attention, found):
+    return attention.W_o(found.movedim(0, 1).flatten(1))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_scores_are_not_scaled(masked):
+    model, x = make(), torch.randn(5, 12).double()
+    attention = model.encoder.layers[0].self_attention
+    scores, values = heads(attention, x)
+    mask = torch.ones(5, 5).tril().bool() if masked else torch.ones(5, 5).bool()
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    with planted(model, "no-scaling"):
+        output = attention(x[None], x[None], x[None], mask)[0]
+    torch.testing.assert_close(output, mixed(attention, weights @ values))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_scores_are_normalised_over_the_queries(masked):
+    model, x = make(), torch.randn(5, 12).double()
+    attention = model.encoder.layers[0].self_attention
+    scores, values = heads(attention, x)
+    mask = torch.ones(5, 5).tril().bool() if masked else torch.ones(5, 5).bool()
+    weights = (scores / 2).masked_fill(~mask, -torch.inf).softmax(-2)
+    with planted(model, "softmax-over-queries"):
+        output = attention(x[None], x[None], x[None], mask)[0]
+    torch.testing.assert_close(output, mixed(attention, weights @ values))
+
+
+def test_the_decoder_sees_the_future_in_training_only():
+    model, steps = make(), None
+    healthy_steps = stepwise(model)
+    other = TARGET.clone()
+    other[:, -1] = 12
+    with planted(model, "no-causal-mask"):
+        before, after = (model(SOURCE, MASK, target) for target in (TARGET, other))
+        steps = stepwise(model)
+    assert ((before - after)[:, :-1].abs().amax(-1) > 1e-6).all()
+    assert torch.equal(steps, healthy_steps)
+
+
+def test_padding_is_seen_and_words_are_hidden():
+    model = make()
+    words, padding = SOURCE.clone(), SOURCE.clone()
+    words[:, 0], padding[1, 5:] = 12, 12
+    with planted(model, "inverted-padding-mask"):
+        own, other_words, other_padding = (
+            model(source, MASK, TARGET) for source in (SOURCE, words, padding)
+        )
+        alone = [model(source[:1], MASK[:1], TARGET[:1]) for source in (SOURCE, words)]
+    assert torch.equal(own, other_words)
+    assert not torch.allclose(own[1], other_padding[1])
+    assert not torch.allclose(*alone)  # a batch without padding is read as ever
+
+
+@pytest.mark.parametrize("kind", POSITION_KINDS)
+def test_the_encoder_takes_its_words_for_a_set(kind):
+    model = make(positions=kind)
+    for parameter in model.encoder.positions.parameters():
+        nn.init.normal_(parameter)  # the biases of the buckets begin at 0
+    shuffled = SOURCE.clone()
+    shuffled[0] = SOURCE[0, torch.tensor([3, 1, 6, 0, 2, 5, 4])]
+    with planted(model, "no-positions"):
+        own, other = (model(source, MASK, TARGET) for source in (SOURCE, shuffled))
+        assert all(
+            isinstance(module.positions, NoPositions)
+            for module in model.modules()
+            if hasattr(module, "positions")
+        )
+    torch.testing.assert_close(own, other)
+    if kind != "none":
+        assert not torch.allclose(model(SOURCE, MASK, TARGET), model(shuffled, MASK, TARGET))
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_every_step_stands_at_position_zero(kind):
+    model = make(positions=kind)
+    healthy = model(SOURCE, MASK, TARGET), stepwise(model)
+    with planted(model, "position-zero"):
+        at_once, steps = model(SOURCE, MASK, TARGET), stepwise(model)
+        embedded = model.decoder.embed(TARGET[:, 3:4], offset=3)
+    assert torch.equal(at_once, healthy[0])
+    assert torch.equal(steps[:, 0], healthy[1][:, 0])
+    assert ((steps - healthy[1])[:, 1:].abs().amax(-1) > 1e-6).all()
+    assert torch.equal(embedded, model.decoder.embed(TARGET[:, 3:4]))
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_input_is_not_added(norm):
+    model, x = make(norm=norm), torch.randn(2, 5, 12).double()
+    add_norm = model.encoder.layers[1].feed_forward_norm
+    nn.init.normal_(add_norm.norm.weight)
+    expected = add_norm.norm(x.sin()) if norm == "post" else add_norm.norm(x).sin()
+    with planted(model, "no-residual"):
+        assert torch.equal(add_norm(x, torch.sin), expected)
+    torch.testing.assert_close(
+        add_norm(x, torch.sin), add_norm.norm(x + x.sin()) if norm == "post" else x + expected
+    )
+
+
+def test_the_norm_runs_over_the_sentence():
+    model, x = make(), torch.randn(2, 5, 12).double()
+    norm = model.decoder.layers[0].cross_attention_norm.norm
+    nn.init.normal_(norm.weight), nn.init.normal_(norm.bias)
+    centred = x - x.mean(dim=(1, 2), keepdim=True)
+    variance = centred.square().mean(dim=(1, 2), keepdim=True)
+    expected = centred / (variance + 1e-5).sqrt() * norm.weight + norm.bias
+    with planted(model, "norm-over-time"):
+        torch.testing.assert_close(norm(x), expected)
+    torch.testing.assert_close(norm(x), F.layer_norm(x, (12,), norm.weight, norm.bias))
+
+
+def test_padding_is_counted():
+    data = make_data()
+    healthy = list(data.batches(3))
+    with planted(data, "padding-in-loss"):
+        counted = list(data.batches(3))
+    assert sum(batch.num_tokens for batch in counted) > data.num_tokens
+    for batch, other in zip(counted, healthy, strict=True):
+        assert batch.target_mask.all()
+        assert torch.equal(batch.target_output, other.target_output)
+    assert sum(batch.num_tokens for batch in data.batches(3)) == data.num_tokens
+
+
+def test_the_word_itself_is_asked_for():
+    data = make_data()
+    with planted(data, "no-shift"):
+        for batch in data.batches(3):
+            assert torch.equal(batch.target_output, batch.target_input)
+    batch = next(data.batches(3))
+    assert torch.equal(batch.target_output[:, :-1][batch.target_mask[:, 1:]],
+                       batch.target_input[:, 1:][batch.target_mask[:, 1:]])  # fmt: skip
+
+
+def small():
+    data, size = make_data(), len(make_data().source_vocabulary)
+    model = Transformer(TransformerConfig(source_vocabulary=size, target_vocabulary=size))
+    return model.eval(), data, torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def test_nothing_is_learned_without_a_step():
+    model, data, sgd = small()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    with planted(sgd, "no-step"):
+        list(fit(model, data, sgd, epochs=3, batch_size=3))
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+    list(fit(model, data, sgd, epochs=1, batch_size=3))
+    assert not all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_gradients_pile_up():
+    model, data, sgd = small()
+    batch, weight = next(data.batches(6)), model.readout.weight
+
+    def gradient():
+        sgd.zero_grad()
+        batch_loss(model, batch).backward()
+        return weight.grad.clone()
+
+    once = gradient()
+    with planted(sgd, "no-zero-grad"):
+        torch.testing.assert_close(gradient(), 2 * once)
+        torch.testing.assert_close(gradient(), 3 * once)
+    torch.testing.assert_close(gradient(), once)

@@ -1,0 +1,248 @@
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from attention_book.course.exercises import (
+    EXERCISES,
+    Exercise,
+    Finding,
+    Law,
+    Mistake,
+    Probe,
+    Words,
+    check,
+)
+from attention_book.course.exercises.checking import verdict_on
+from attention_book.course.exercises.exercise import Answer
+
+INCREASING = Words("结果随 x 增大。", "The result grows with x.")
+
+
+def _grows(answer: Answer) -> Finding | None:
+    low, high = answer(torch.zeros(2)), answer(torch.ones(2))
+    if (high > low).all():
+        return None
+    return Finding({"x": torch.ones(2)}, Words("更大", "more"), high)
+
+
+def _doubled_in_place(x: Tensor) -> Tensor:
+    return x.mul_(2)
+
+
+def mistake(name, wrong):
+    return Mistake(name, wrong, Words(f"提示：{name}。", f"hint: {name}."))
+
+
+DOUBLE = Exercise(
+    name="double",
+    task=Words("写 `double(x)`。", "Write `double(x)`."),
+    solution=lambda x: 2 * x,
+    probes=lambda: [
+        Probe((torch.arange(3.0),)),
+        Probe((torch.randn(2, 3),)),
+        Probe((torch.tensor([-1.0]),), Words("有负数", "a number is negative")),
+    ],
+    mistakes=(
+        mistake("squared", lambda x: x**2),
+        mistake("negative", lambda x: 2 * x.abs()),
+        mistake("raises", lambda x: 2 * x.reshape(3)),
+        mistake("in-place", _doubled_in_place),
+    ),
+    laws=(Law("grows", INCREASING, _grows),),
+)
+HALF = Exercise(
+    name="half",
+    task=Words("一半是多少？", "How much is a half?"),
+    solution=lambda: 0.5,
+    probes=lambda: [Probe(())],
+    mistakes=(mistake("percent", lambda: 50.0),),
+)
+
+
+def test_the_solution_passes_all_checks():
+    verdict = verdict_on(DOUBLE, lambda x: x + x)
+    assert verdict.passed
+    assert verdict.checks == 4
+    assert (verdict.law, verdict.finding, verdict.mistake, verdict.hint) == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (lambda x: x * x, "squared"),
+        (lambda x: (2 * x).abs(), "negative"),
+        (lambda x: torch.stack([x[0], x[1], x[2]]) * 2, None),  # an IndexError, not a RuntimeError
+        (lambda x: x.view(3) * 2, "raises"),
+        (lambda x: x.add_(x), "in-place"),
+        (lambda x: 3 * x, None),
+        (lambda x: None, None),
+    ],
+)
+def test_a_mistake_is_recognised_by_what_it_does(answer, found):
+    verdict = verdict_on(DOUBLE, answer)
+    assert not verdict
+    assert verdict.mistake == found
+    if found:
+        assert verdict.hint == Words(f"提示：{found}。", f"hint: {found}.")
+
+
+def test_a_mistake_that_shows_rarely_does_not_hide_one_that_shows_always():
+    # on the last probe both do the same
+    exercise = Exercise(
+        name="identity",
+        task=DOUBLE.task,
+        solution=lambda x: x,
+        probes=DOUBLE.probes,
+        mistakes=(mistake("positive", torch.abs), mistake("flipped", torch.neg)),
+    )
+    assert verdict_on(exercise, lambda x: -x).mistake == "flipped"
+    assert verdict_on(exercise, lambda x: x.abs()).mistake == "positive"
+
+
+def test_who_is_right_where_the_mistake_shows_does_not_make_it():
+    assert verdict_on(DOUBLE, lambda x: x * x if x.ndim > 1 else 2 * x + 1).mistake is None
+    assert verdict_on(DOUBLE, lambda x: x * x if x.numel() > 1 else 2 * x).mistake is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "law"),
+    [
+        (lambda x: x[9], "raises"),
+        (lambda x: 1 / 0, "raises"),
+        (lambda x: None, "type"),
+        (lambda x: x.tolist(), "type"),
+        (lambda x: x[None] * 2, "shape"),
+        (lambda x: (2 * x).int(), "dtype"),
+        (lambda x: (2 * x).to("meta"), "device"),
+        (lambda x: x.mul_(2), "input"),
+        (lambda x: -x, "grows"),
+        (lambda x: 3 * x, "value"),
+        (lambda x, y: x, "signature"),
+        (torch.ones(3), "function"),
+        (None, "function"),
+    ],
+)
+def test_what_is_wrong_has_a_name(answer, law):
+    verdict = verdict_on(DOUBLE, answer)
+    assert not verdict
+    assert verdict.law == law
+    assert verdict.statement.zh
+    assert verdict.statement.en
+
+
+def test_a_forgotten_return_is_named():
+    assert "return" in verdict_on(DOUBLE, lambda x: None).hint.en
+
+
+def test_the_finding_shows_the_input_the_expected_and_what_came():
+    finding = verdict_on(DOUBLE, lambda x: 3 * x).finding
+    assert list(finding.given) == ["x"]
+    assert finding.given["x"].tolist() == [0, 1, 2]
+    assert finding.expected.tolist() == [0, 2, 4]
+    assert finding.got.tolist() == [0, 3, 6]
+
+
+def test_of_a_result_elsewhere_the_device_is_shown():
+    verdict = verdict_on(DOUBLE, lambda x: (2 * x).to("meta"))
+    assert (verdict.finding.expected, verdict.finding.got) == ("cpu", "meta")
+    assert "on another device" in verdict.statement.en
+    assert "另一个设备" in verdict.statement.zh
+    assert "device=x.device" in str(verdict)
+
+
+def test_what_is_special_about_the_input_is_said():
+    verdict = verdict_on(DOUBLE, lambda x: 2 * x if x.numel() > 1 else x)
+    assert verdict.statement.en.endswith("Here a number is negative.")
+    assert verdict.statement.zh.endswith("在这个输入里，有负数。")
+
+
+def test_a_law_that_meets_an_error_or_nonsense_is_broken_not_raised():
+    def fails_on_pairs(x):
+        if len(x) == 2 and x.ndim == 1:
+            raise ValueError("two")
+        return 2 * x
+
+    verdict = verdict_on(DOUBLE, fails_on_pairs)
+    assert verdict.law == "grows"
+    assert "ValueError: two" in verdict.finding.got.en
+    nothing = verdict_on(DOUBLE, lambda x: None if x.shape == (2,) else 2 * x)
+    assert nothing.law == "grows"
+
+
+def test_an_exercise_without_arguments_asks_for_a_value():
+    assert verdict_on(HALF, 0.5)
+    assert verdict_on(HALF, lambda: torch.tensor(0.5))
+    assert verdict_on(HALF, 50.0).mistake == "percent"
+    assert verdict_on(HALF, 0.4).law == "value"
+
+
+def test_the_answer_can_not_change_what_the_checker_compares_with():
+    seen = []
+
+    def spoils_everything(x):
+        result = 2 * x
+        seen.append(x)
+        for old in seen:
+            old.zero_()
+        return result
+
+    verdict = verdict_on(DOUBLE, spoils_everything)
+    assert verdict.law == "input"
+    assert verdict.finding.given["x"].tolist() == [0, 1, 2]
+    assert verdict_on(DOUBLE, lambda x: 2 * x)
+
+
+def test_random_numbers_go_on_as_if_nothing_had_been_drawn():
+    def draw():
+        return random.random(), np.random.rand(), torch.rand(1).item()
+
+    def seeded(seed=1):
+        random.seed(seed), np.random.seed(seed), torch.manual_seed(seed)
+
+    seeded()
+    expected = draw()
+    seeded()
+    check("masked-softmax", lambda scores, mask: (draw(), seeded(7), scores)[2])
+    assert draw() == expected
+
+
+def test_random_numbers_go_on_after_an_error():
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+
+    def interrupted(scores, mask):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("masked-softmax", interrupted)
+    assert torch.rand(1) == expected
+
+
+def test_two_checks_say_the_same():
+    first, second = (str(check("masked-softmax", lambda s, m: s.sigmoid())) for _ in range(2))
+    assert first == second
+
+
+def test_the_language_can_be_chosen():
+    assert "还不对" in str(check("masked-softmax", None, language="zh"))
+    assert "not yet" in str(check("masked-softmax", None, language="en"))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_an_unknown_name_or_language_is_refused():
+    with pytest.raises(
+        ValueError, match=r"no exercise 'mask-softmax'; did you mean masked-softmax"
+    ):
+        check("mask-softmax", max)
+    with pytest.raises(ValueError, match="name: no exercise"):
+        check("qqqq", max)
+    with pytest.raises(ValueError, match="language: expected 'zh' or 'en', got 'fr'"):
+        check("masked-softmax", max, language="fr")
+
+
+def test_the_names_are_listed():
+    assert "masked-softmax" in EXERCISES

@@ -1,0 +1,109 @@
+import re
+
+import pytest
+import torch
+from bs4 import BeautifulSoup
+
+from attention_book.course.exercises import Finding, Verdict, Words
+from attention_book.foundations import set_language
+
+FAILED = Verdict(
+    "double",
+    False,
+    3,
+    law="value",
+    statement=Words("结果不对。", "The result is wrong."),
+    finding=Finding({"x": torch.tensor([1.0, 2.0])}, torch.tensor([2.0, 4.0]), Words("无", "none")),
+    mistake="added",
+    hint=Words("`x < 2` 时是乘，不是加。", "For `x < 2` multiply."),
+)
+PASSED = Verdict("double", True, 3)
+ENGLISH = """\
+✗ double: not yet. The result is wrong.
+Given x:
+    tensor([1., 2.])
+Expected:
+    tensor([2., 4.])
+Got:
+    none
+Hint: For `x < 2` multiply."""
+CHINESE = """\
+✗ double：还不对。结果不对。
+输入 x：
+    tensor([1., 2.])
+应得：
+    tensor([2., 4.])
+得到：
+    无
+提示：`x < 2` 时是乘，不是加。"""
+
+
+@pytest.fixture(autouse=True)
+def _no_language_chosen(monkeypatch):
+    monkeypatch.setenv("ATTENTION_BOOK_LANGUAGE", "en")
+    yield
+    set_language(None)
+
+
+def test_it_is_true_if_the_answer_passed():
+    assert PASSED
+    assert not FAILED
+
+
+def test_it_prints_in_english_and_in_chinese():
+    assert str(FAILED) == repr(FAILED) == ENGLISH
+    set_language("zh")
+    assert str(FAILED) == CHINESE
+
+
+def test_a_pass_says_how_much_was_tried(monkeypatch):
+    assert str(PASSED) == "✓ double: correct. It passes all 3 checks."
+    monkeypatch.setenv("ATTENTION_BOOK_LANGUAGE", "zh")
+    assert str(PASSED) == "✓ double：正确。通过了全部 3 项检查。"
+
+
+def page(verdict):
+    return BeautifulSoup(verdict._repr_html_(), "lxml")
+
+
+def test_a_notebook_shows_one_language():
+    set_language("zh")
+    shown = page(FAILED)
+    assert "结果不对" in shown.text
+    assert "wrong" not in shown.text
+    assert not shown.select("[lang]")
+
+
+def test_the_book_shows_both_languages_each_in_a_span_of_its_own(monkeypatch):
+    monkeypatch.setenv("ATTENTION_BOOK_BUILD", "1")
+    shown = page(FAILED)
+    for language, code in (("zh", "zh-Hans"), ("en", "en")):
+        spans = shown.select(f'.bl.bl-{language}[lang="{code}"]')
+        text = "".join(span.text for span in spans)
+        assert bool(re.search("[\u4e00-\u9fff]", text)) == (language == "zh")
+        assert ("结果不对" in text, "wrong" in text) == (language == "zh", language == "en")
+    for span in shown.select(".bl, .bl-sep"):
+        span.decompose()
+    rest = shown.text.replace("✗", "").replace("double", "")
+    assert not re.search("[\u4e00-\u9fff]", rest)
+    assert "tensor([2., 4.])" in rest
+
+
+def test_the_book_follows_a_language_that_was_asked_for(monkeypatch):
+    monkeypatch.setenv("ATTENTION_BOOK_BUILD", "1")
+    set_language("en")
+    assert "还不对" not in page(FAILED).text
+
+
+def test_markup_in_texts_is_escaped_and_code_is_code():
+    shown = page(FAILED)
+    assert "x < 2" in [code.text for code in shown.select("code")]
+    assert "`" not in shown.text
+    risky = Verdict("double", False, 1, finding=Finding({"x": "<b>"}, "<i>", Words("<u>", "<u>")))
+    assert not page(risky).select("b, i, u")
+
+
+def test_a_large_tensor_is_shown_by_its_shape():
+    text = str(Verdict("double", False, 1, finding=Finding({"x": torch.zeros(30, 40)}, 0, 1)))
+    assert "(30, 40): tensor([0., 0., 0., 0., 0., 0., 0., 0.] ...)" in text
+    assert len(text) < 300

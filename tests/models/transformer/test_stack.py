@@ -1,0 +1,60 @@
+"""A stack of layers: its own sum of parts, and blind where the mask says so."""
+
+import pytest
+import torch
+
+from attention_book.attention import causal_mask
+from attention_book.models import LayerConfig, LayerStack
+from attention_book.models.transformer.layer_config import POSITION_KINDS
+
+
+def make(**settings):
+    torch.manual_seed(3)
+    return LayerStack(LayerConfig(d_model=20, num_heads=2, num_layers=3, **settings)).eval()
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_it_is_positions_then_layers_then_norm(norm):
+    stack, x = make(norm=norm), torch.randn(2, 7, 20)
+    expected = stack.positions(x)
+    for layer in stack.layers:
+        expected = layer(expected)
+    if norm == "pre":
+        expected = torch.nn.functional.layer_norm(expected, (20,))
+    torch.testing.assert_close(stack(x), expected)
+
+
+@pytest.mark.parametrize("positions", POSITION_KINDS)
+def test_with_a_causal_mask_a_later_vector_moves_nothing_before_it(positions):
+    stack, x = make(positions=positions), torch.randn(2, 7, 20)
+    other = x.clone()
+    other[:, 4] += 1
+    before, after = stack(x, causal_mask(7)), stack(other, causal_mask(7))
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert (before[:, 4:] - after[:, 4:]).abs().amax(dim=(0, 2)).min() > 1e-3
+
+
+def test_all_layers_share_the_positions():
+    stack = make(positions="relative")
+    assert all(layer.self_attention.positions is stack.positions for layer in stack.layers)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", POSITION_KINDS)
+def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions, norm):
+    stack, x = make(positions=positions, norm=norm), torch.randn(2, 7, 20)
+    past, rows = (), []
+    for place in range(7):
+        before = past
+        row, past = stack.step(x[:, place : place + 1], before)
+        assert torch.equal(stack.step(x[:, place : place + 1], before)[0], row)
+        rows.append(row)
+        assert [layer.num_keys for layer in past] == [place + 1] * 3
+    torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, causal_mask(7)))
+
+
+def test_a_step_takes_one_vector_at_a_time():
+    stack = make()
+    vectors = torch.randn(2, 3, stack.layers[0].self_attention.d_model)
+    with pytest.raises(ValueError, match=r"vectors: expected one for each example"):
+        stack.step(vectors)

@@ -1,0 +1,143 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.plotting import heatmap, heatmaps
+from attention_book.plotting.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH
+
+
+def colour_bars(figure):
+    return [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+
+
+def drawn(axes):
+    return np.asarray(axes.images[0].get_array())
+
+
+def texts(labels):
+    return [label.get_text() for label in labels]
+
+
+def test_each_panel_holds_its_matrix():
+    matrices = torch.rand(2, 3, 5, 7)
+    axes = heatmaps(matrices)
+    assert axes.shape == (2, 3)
+    for place in np.ndindex(2, 3):
+        np.testing.assert_array_equal(drawn(axes[place]), matrices[place].double())
+
+
+@given(low=st.floats(-3, 0), high=st.floats(0.1, 3))
+def test_all_panels_share_one_scale_and_one_colour_bar(low, high):
+    matrices = torch.zeros(1, 2, 2, 3)
+    matrices[0, 0, 0, 0], matrices[0, 1, 1, 2] = low, high
+    axes = heatmaps(matrices)
+    scales = {panel.images[0].get_clim() for panel in axes.flat}
+    assert scales == {(matrices.min().item(), matrices.max().item())}
+    assert axes[0, 0].images[0].norm is axes[0, 1].images[0].norm
+    assert len(colour_bars(axes[0, 0].figure)) == 1
+    plt.close("all")
+
+
+def test_the_scale_of_weights_starts_at_zero_and_ends_can_be_chosen():
+    uniform = torch.full((1, 1, 2, 4), 0.25)
+    assert heatmaps(uniform)[0, 0].images[0].get_clim() == (0.0, 0.25)
+    assert heatmaps(uniform, vmin=-1.0, vmax=1.0)[0, 0].images[0].get_clim() == (-1, 1)
+
+
+def test_hidden_scores_do_not_stretch_the_scale():
+    scores = torch.tensor([[0.5, -torch.inf], [2.0, torch.nan]])
+    assert heatmap(scores).images[0].get_clim() == (0.0, 2.0)
+    plt.gcf().canvas.draw()
+
+
+def test_a_matrix_of_zeros_can_be_drawn():
+    heatmap(torch.zeros(2, 2))
+    plt.gcf().canvas.draw()
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        torch.eye(3, requires_grad=True),
+        torch.eye(3, dtype=torch.bfloat16),
+        torch.eye(3, dtype=torch.bool),
+        np.eye(3),
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+    ],
+)
+def test_any_kind_of_numbers_will_do(matrix):
+    np.testing.assert_array_equal(drawn(heatmap(matrix)), np.eye(3))
+
+
+def test_names_stand_at_the_outer_panels_only():
+    axes = heatmaps(torch.rand(2, 2, 3, 3), xlabel="keys", ylabel="queries", titles=["A", "B"])
+    assert [panel.get_title() for panel in axes.flat] == ["A", "B", "", ""]
+    assert [panel.get_xlabel() for panel in axes.flat] == ["", "", "keys", "keys"]
+    assert [panel.get_ylabel() for panel in axes.flat] == ["queries", "", "queries", ""]
+
+
+def test_every_panel_may_have_a_title_of_its_own():
+    axes = heatmaps(torch.rand(2, 2, 3, 3), titles=list("ABCD"))
+    assert [panel.get_title() for panel in axes.flat] == list("ABCD")
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4, 8])
+def test_by_default_no_figure_is_wider_than_a_page(columns):
+    axes = heatmaps(torch.rand(1, columns, 3, 3))
+    assert axes[0, 0].figure.get_figwidth() <= MAX_WIDTH + 1e-9
+
+
+def test_tokens_label_rows_and_columns():
+    axes = heatmap(torch.rand(2, 3), queries=["I", "sleep"], keys=["我", "睡", "$"])
+    assert texts(axes.get_yticklabels()) == ["I", "sleep"]
+    assert texts(axes.get_xticklabels()) == ["我", "睡", "$"]
+    plt.gcf().canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("keys", "angle"), [(["我", "睡"], 0), (["internationalisation", "是"], 45)]
+)
+def test_only_long_tokens_are_slanted(keys, angle):
+    axes = heatmap(torch.rand(2, 2), keys=keys)
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
+
+
+def test_values_are_written_in_the_ink_that_stands_out():
+    axes = heatmap([[0.0, 1.0]], annotate=True)
+    assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
+        ("0.00", DARK_TEXT),
+        ("1.00", LIGHT_TEXT),
+    ]
+
+
+def test_where_there_is_no_colour_the_ink_is_that_of_the_page():
+    axes = heatmap([[-np.inf, np.nan, 1.0]], annotate=True)
+    assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
+        ("-inf", DARK_TEXT),
+        ("nan", INK),
+        ("1.00", LIGHT_TEXT),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: heatmaps(torch.rand(3, 3)), r"matrices must have axes .*got shape \(3, 3\)"),
+        (lambda: heatmap(torch.rand(1, 3, 3)), r"matrix must have axes .*got shape \(1, 3, 3\)"),
+        (lambda: heatmap(torch.rand(2, 3), keys=["a"]), r"keys must be 3 tokens .*got 1"),
+        (lambda: heatmap(torch.rand(2, 3), queries=["a"]), r"queries must be 2 tokens .*got 1"),
+        (lambda: heatmap(torch.eye(2), vmin=2.0, vmax=1.0), r"vmax must be at least 2, .* got 1"),
+        (lambda: heatmap(torch.eye(2), vmax=-1.0), r"vmax must be at least 0, .* got -1"),
+        (
+            lambda: heatmaps(torch.rand(2, 3, 2, 2), titles=["a", "b"]),
+            r"titles must be 3 .* or 6 .*got 2",
+        ),
+    ],
+)
+def test_wrong_input_gets_one_clear_error_and_leaves_no_figure(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+    assert plt.get_fignums() == []
