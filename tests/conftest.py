@@ -1,14 +1,11 @@
 """What every test file may ask for."""
 
-import os
 import sys
 from collections.abc import Iterator
 
 import hypothesis
 import jaxtyping
 import pytest
-
-os.environ["MPLBACKEND"] = "agg"  # figures are drawn without a screen
 
 from attention_book.foundations import set_language
 
