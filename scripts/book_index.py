@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 
 import yaml
-from addresses import Addresses, read_addresses
 from myst_blocks import Block, book_extensions, cut
-from package_names import listed_names, module_tree
+from reference.package_names import listed_names, module_tree
+from website.addresses import Addresses, read_addresses
 
 #: How a numbered thing is called.
 KINDS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 from book_index import PROOFS, BookIndex
 from myst_blocks import Block, ExportError, cut
 from myst_inline import LANGUAGES, Inline
-from short_source import without_docstrings
+from reference.short_source import without_docstrings
 
 ADMONITIONS = {
     "note": ("注", "Note"),
@@ -180,7 +180,7 @@ class PageExporter:
 
         As a data address: JupyterLab shows no SVG attachments.
         """
-        import svg_markup
+        from website.figures import svg_markup
 
         path = self.index.book / "figures" / f"{block.argument}.svg"
         root = svg_markup.read(path)
@@ -196,7 +196,7 @@ class PageExporter:
         return f"{image}\n\n{number}{caption}"
 
     def stylesheet(self) -> str:
-        folder = self.index.book / "_ext" / "inline_svg_static"
+        folder = self.index.book / "_ext" / "website" / "figures" / "static"
         return (folder / "diagrams.css").read_text(encoding="utf8")
 
     def source(self, block: Block) -> str:

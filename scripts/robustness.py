@@ -27,8 +27,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from code_closure import Package  # noqa: E402
-from notebook_runner import Run, execute_all, kernel_environment, measurements_in  # noqa: E402
+from evidence.execution.code_closure import Package  # noqa: E402
+from evidence.execution.notebook_runner import Run, execute_all, kernel_environment, measurements_in  # noqa: E402
 
 from attention_book.course.measurement import SIGNS, Measurement  # noqa: E402
 

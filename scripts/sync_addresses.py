@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "book" / "_ext"))
 
-from addresses import Addresses, read_addresses  # noqa: E402
+from website.addresses import Addresses, read_addresses  # noqa: E402
 
 BETWEEN = re.compile(r"(addresses: begin[^\n]*\n)(?s:.*?)([^\n]*addresses: end)")
 

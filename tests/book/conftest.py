@@ -16,5 +16,5 @@ from tiny import TinyBook, make_book  # noqa: E402
 
 @pytest.fixture
 def tiny_book(tmp_path: Path) -> Callable[..., TinyBook]:
-    """Return a maker: ``tiny_book(["katex_static"], intro="# Title ...", other=...)``."""
+    """Return a maker: ``tiny_book(["website.katex"], intro="# Title ...", other=...)``."""
     return partial(make_book, tmp_path)

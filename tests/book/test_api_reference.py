@@ -2,10 +2,16 @@ import re
 
 import pytest
 from lxml import etree
-from package_names import find_definition, module_file, public_names, written_signature
+from reference.package_names import find_definition, module_file, public_names, written_signature
 from tiny import HEADER, ROOT, cell
 
-EXTENSIONS = ["bilingual", "keyed_execution", "strict_build", "katex_static", "api_reference"]
+EXTENSIONS = [
+    "bilingual",
+    "evidence.execution",
+    "evidence.strict_build",
+    "website.katex",
+    "reference",
+]
 SETTINGS = {"api_package": "tiny", "nitpicky": True}
 
 PACKAGE = {

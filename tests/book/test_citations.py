@@ -1,7 +1,7 @@
 """Citations name several authors in the reader's language."""
 
+from bilingual.citations import translate
 from bilingual.nodes import LanguageInline
-from bilingual_citations import translate
 from docutils import nodes
 from docutils.utils import new_document
 

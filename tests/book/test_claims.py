@@ -3,15 +3,15 @@
 import re
 from types import SimpleNamespace
 
-import claims
 import pytest
-from claim_evidence import evidence
+from evidence.claims import chapters as claims
+from evidence.claims.cells import evidence
 from lxml import html
 from tiny import HEADER, cell, make_book
 
 EXTENSIONS = [
-    "bilingual", "bilingual_labels", "bilingual_search", "keyed_execution", "strict_build",
-    "written_pages", "katex_static", "claims",
+    "bilingual", "evidence.execution", "evidence.strict_build",
+    "evidence.written_pages", "website.katex", "evidence.claims",
 ]  # fmt: skip
 
 CLAIM = """

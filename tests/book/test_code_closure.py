@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from code_closure import Package
+from evidence.execution.code_closure import Package
 from tiny import ROOT
 
 FILES = {

@@ -22,7 +22,7 @@ from attention_book.text import ParallelData, SentencePair, Vocabulary
 
 ROOT = Path(__file__).resolve().parents[2]
 FIGURES = ROOT / "book" / "figures"
-STYLES = ROOT / "book" / "_ext" / "inline_svg_static" / "diagrams.css"
+STYLES = ROOT / "book" / "_ext" / "website" / "figures" / "static" / "diagrams.css"
 LANGUAGE_STYLES = ROOT / "book" / "_ext" / "bilingual" / "static" / "language.css"
 DRAWINGS = sorted(path.stem for path in FIGURES.glob("*.svg"))
 

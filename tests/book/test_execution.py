@@ -9,11 +9,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from forked_kernels import SUPPORTED
-from notebook_runner import Run, execute_all, kernel_environment
+from evidence.execution.forked_kernels import SUPPORTED
+from evidence.execution.notebook_runner import Run, execute_all, kernel_environment
 from tiny import HEADER, JUPYTER_BOOK, cell
 
-KEYED = ["keyed_execution", "strict_build"]
+KEYED = ["evidence.execution", "evidence.strict_build"]
 
 
 def notebook_run(folder, *sources):
@@ -50,7 +50,10 @@ def failed(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("failed")
     runs = [notebook_run(folder, "x = 1", source) for source, _ in FAILURES]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("notebook_runner.FEWEST_TO_FORK", 1 if request.param == "forked" else 99)
+        patch.setattr(
+            "evidence.execution.notebook_runner.FEWEST_TO_FORK",
+            1 if request.param == "forked" else 99,
+        )
         execute_runs(folder, runs)
     return runs
 
@@ -68,7 +71,7 @@ def test_each_way_to_go_wrong_is_found_and_located(failed, number):
 
 @pytest.mark.skipif(not SUPPORTED, reason="kernels are forked on Linux only")
 def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr("notebook_runner.FEWEST_TO_FORK", 1)
+    monkeypatch.setattr("evidence.execution.notebook_runner.FEWEST_TO_FORK", 1)
     look = (
         "import os, random, torch\n"
         "[os.getpid(), os.getcwd(), os.environ.get('LEFT_BEHIND'),"
@@ -297,8 +300,8 @@ def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
 
 
 def test_old_results_are_pruned(tmp_path):
-    from code_closure import Package
-    from kept_outputs import KEPT_NOTEBOOKS, KEPT_SETS, Outputs
+    from evidence.execution.code_closure import Package
+    from evidence.execution.kept_outputs import KEPT_NOTEBOOKS, KEPT_SETS, Outputs
 
     (tmp_path / "src").mkdir()
     package = Package(tmp_path / "src")

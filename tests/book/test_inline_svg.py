@@ -1,9 +1,9 @@
 import re
 
 import pytest
-import svg_markup
 from lxml import etree
 from tiny import HEADER, cell
+from website.figures import svg_markup
 
 DRAWING = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
@@ -113,7 +113,7 @@ def inline_svgs(page):
 def test_figures_and_diagrams_stand_in_the_page(tiny_book):
     twice = PLOT.format(name="one", alt="图 | Plot"), PLOT.format(name="two", alt="图 | Plot")
     book = tiny_book(
-        ["keyed_execution", "strict_build", "inline_svg"],
+        ["evidence.execution", "evidence.strict_build", "website.figures"],
         intro=HEADER + "# T\n\n" + "\n".join(map(cell, twice)) + DIAGRAM,
     )
     (book.book / "figures/flow.svg").write_text(FLOW, encoding="utf8")
@@ -138,7 +138,7 @@ def test_figures_and_diagrams_stand_in_the_page(tiny_book):
 
 def test_missing_alternative_text_and_unknown_diagrams_fail(tiny_book):
     book = tiny_book(
-        ["keyed_execution", "strict_build", "inline_svg"],
+        ["evidence.execution", "evidence.strict_build", "website.figures"],
         intro=HEADER
         + "# T\n\n"
         + cell(PLOT.format(name="one", alt="only one"))

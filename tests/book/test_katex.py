@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from katex_static import Katex, KatexError
+from website.katex import Katex, KatexError
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ d &= 1
 
 
 def test_every_kind_of_formula_in_a_page(tiny_book):
-    book = tiny_book(["katex_static", "strict_build"], intro=PAGE, plain="# No maths\n")
+    book = tiny_book(["website.katex", "evidence.strict_build"], intro=PAGE, plain="# No maths\n")
     book.build()
     page = book.page("intro")
     assert len(re.findall('<span class="katex">', page)) == 5
@@ -82,12 +82,12 @@ def test_every_kind_of_formula_in_a_page(tiny_book):
 
 
 def test_bad_formula_fails_the_build_and_is_named(tiny_book):
-    book = tiny_book(["katex_static", "strict_build"], intro="# T\n\nText\n$\\nosuch$.\n")
+    book = tiny_book(["website.katex", "evidence.strict_build"], intro="# T\n\nText\n$\\nosuch$.\n")
     log = book.build(fails=True)
     assert re.search(r"book/intro\.md:\d+: KaTeX: Undefined control sequence: \\nosuch", log)
 
 
 def test_numbered_environment_without_a_name_is_refused(tiny_book):
     text = "# T\n\n\\begin{align}\nx &= 1\n\\end{align}\n"
-    log = tiny_book(["katex_static", "strict_build"], intro=text).build(fails=True)
+    log = tiny_book(["website.katex", "evidence.strict_build"], intro=text).build(fails=True)
     assert "starred form" in log

@@ -1,7 +1,12 @@
 from lxml import etree
 from tiny import HEADER, cell
 
-EXTENSIONS = ["bilingual", "keyed_execution", "strict_build", "launch_notebooks"]
+EXTENSIONS = [
+    "bilingual",
+    "evidence.execution",
+    "evidence.strict_build",
+    "website.launch_notebooks",
+]
 
 
 def menu(book, page, name):

@@ -134,7 +134,7 @@ def test_the_list_tells_where_a_measurement_held(book, same_cells):
 
 def test_a_block_without_its_partner_is_named(tiny_book):
     book = tiny_book(
-        ["bilingual", "strict_build"],
+        ["bilingual", "evidence.strict_build"],
         intro="# T\n\n:::{zh}\n一\n:::\n:::{en}\nOne\n:::\n\n:::{zh}\n二\n:::\n\nText\n",
         other="# O\n\n:::{en}\nOne\n:::\n",
     )

@@ -11,10 +11,10 @@ import nbformat
 import pytest
 import yaml
 from book_index import BookIndex
+from evidence.execution.notebook_runner import HIDDEN, Run, execute_all, kernel_environment
 from myst_blocks import ExportError
 from myst_inline import RESIDUE
 from myst_notebook import PageExporter, object_source
-from notebook_runner import HIDDEN, Run, execute_all, kernel_environment
 from tiny import HEADER, ROOT, cell
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
@@ -31,6 +31,8 @@ BIB = """@article{solo2001, author = {Solo, Ann}, title = {T}, year = {2001}}
 @article{trio2002, author = {Van Uno, A. and Due, B. and Tre, C.}, title = {T}, year = {2002}}
 """
 
+STYLES = ".dg-text { fill: red; }\nhtml .x { y: z; }\n"
+
 SVG = """<svg xmlns="http://www.w3.org/2000/svg" class="dg" viewBox="0 0 360 90">
 <text class="dg-text">
 <tspan class="bl bl-zh" lang="zh-Hans">查询</tspan><tspan class="bl-sep"> </tspan>
@@ -44,7 +46,7 @@ def export(tmp_path):
     def make(text, language="en", setup=True):
         root = tmp_path / "repo"
         book = root / "book"
-        for folder in ("figures", "api", "_ext/inline_svg_static"):
+        for folder in ("figures", "api", "_ext/website/figures/static"):
             (book / folder).mkdir(parents=True, exist_ok=True)
         (root / "src/attention_book").mkdir(parents=True, exist_ok=True)
         (root / "src/attention_book/foundations/shapes.py").write_text("__all__ = ['Queries']\n")
@@ -70,7 +72,7 @@ def export(tmp_path):
             "other.md": OTHER,
             "references.bib": BIB,
             "figures/flow.svg": SVG,
-            "_ext/inline_svg_static/diagrams.css": ".dg-text { fill: red; }\nhtml .x { y: z; }\n",
+            "_ext/website/figures/static/diagrams.css": STYLES,
         }
         first = cell("from attention_book.course import notebook\nnotebook.setup()")
         files["page.md"] = HEADER + "# {zh}`本章` {en}`This chapter`\n\n"

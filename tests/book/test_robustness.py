@@ -4,7 +4,7 @@ import json
 
 import pytest
 import robustness
-from code_closure import Package
+from evidence.execution.code_closure import Package
 from tiny import HEADER, ROOT, cell
 
 CHAPTER = (

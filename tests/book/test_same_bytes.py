@@ -3,8 +3,8 @@ from test_inline_svg import DIAGRAM, FLOW, PLOT
 from tiny import HEADER, cell
 
 EXTENSIONS = [
-    *("bilingual", "bilingual_labels", "bilingual_search", "keyed_execution", "strict_build"),
-    *("katex_static", "inline_svg", "launch_notebooks", "slim_site"),
+    *("bilingual", "evidence.execution", "evidence.strict_build"),
+    *("website.katex", "website.figures", "website.launch_notebooks", "website.slimming"),
 ]
 
 

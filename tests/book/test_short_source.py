@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
-from short_source import without_docstrings
+from reference.short_source import without_docstrings
 from tiny import ROOT
 
 SOURCES = sorted((ROOT / "src/attention_book/attention").glob("*.py"))

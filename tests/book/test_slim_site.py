@@ -5,11 +5,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import slim_site
-from slim_site import bundle
-from slim_styles import trim
+from tiny import EXTENSIONS
+from website.slimming.slim_site import bundle
+from website.slimming.slim_styles import trim
 
-OUR_STYLES = sorted(Path(slim_site.__file__).parent.rglob("*.css"))
+OUR_STYLES = sorted(EXTENSIONS.rglob("*.css"))
 
 
 def test_a_bundle_is_named_by_its_styles_alone(tmp_path) -> None:

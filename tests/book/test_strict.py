@@ -6,7 +6,7 @@ BROKEN = "# T\n\nSee {ref}`nowhere`.\n"
 
 
 def test_any_warning_fails_the_build_again_and_again(tiny_book):
-    book = tiny_book(["strict_build"], intro=BROKEN, fine="# Fine\n")
+    book = tiny_book(["evidence.strict_build"], intro=BROKEN, fine="# Fine\n")
     for _ in range(2):
         log = book.build(fails=True)
         assert "The book is not sound; 1 to mend:" in log
@@ -16,20 +16,22 @@ def test_any_warning_fails_the_build_again_and_again(tiny_book):
 
 
 def test_a_warning_of_the_reading_phase_stays(tiny_book):
-    book = tiny_book(["strict_build"], intro="# T\n\n```{nosuchdirective}\n```\n")
+    book = tiny_book(["evidence.strict_build"], intro="# T\n\n```{nosuchdirective}\n```\n")
     for _ in range(2):
         assert "nosuchdirective" in book.build(fails=True)
 
 
 def test_a_warning_that_belongs_to_no_page_stays(tiny_book):
-    book = tiny_book(["strict_build"], settings={"html_static_path": ["missing"]}, intro="# T\n")
+    book = tiny_book(
+        ["evidence.strict_build"], settings={"html_static_path": ["missing"]}, intro="# T\n"
+    )
     for _ in range(2):
         assert "html_static_path entry 'missing' does not exist" in book.build(fails=True)
 
 
 def test_suppressed_warnings_are_no_problem(tiny_book):
     book = tiny_book(
-        ["strict_build"],
+        ["evidence.strict_build"],
         settings={"suppress_warnings": ["myst.xref_missing"]},
         intro="# T\n\n[text](#nowhere)\n",
     )
@@ -39,7 +41,7 @@ def test_suppressed_warnings_are_no_problem(tiny_book):
 def test_stderr_and_failing_displays_fail_again(tiny_book):
     code = "class A:\n    def _repr_html_(self): 1/0\nA()"
     book = tiny_book(
-        ["keyed_execution", "strict_build"],
+        ["evidence.execution", "evidence.strict_build"],
         intro=HEADER + "# T\n\n" + cell(code),
         other=HEADER + "# O\n\n" + cell("import sys\nsys.stderr.write('hm')\n0"),
     )
@@ -50,7 +52,7 @@ def test_stderr_and_failing_displays_fail_again(tiny_book):
 
 
 def test_an_interrupted_build_forgets_the_saved_pages(tiny_book):
-    book = tiny_book(["strict_build"], intro="# T\n", other="# O\n")
+    book = tiny_book(["evidence.strict_build"], intro="# T\n", other="# O\n")
     book.build()
     (book.book / "_build/.doctrees/fresh_pages.txt").unlink()
     assert "2 added" in book.build()

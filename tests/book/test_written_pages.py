@@ -1,6 +1,6 @@
 import re
 
-EXTENSIONS = ["strict_build", "written_pages"]
+EXTENSIONS = ["evidence.strict_build", "evidence.written_pages"]
 EQUATION = "\n$$ a $$ (eq-%s)\n"
 
 

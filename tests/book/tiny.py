@@ -81,7 +81,7 @@ def make_book(
     for folder in ("book/figures", "src/tiny"):
         (repo / folder).mkdir(parents=True)
     (repo / "src/tiny/__init__.py").write_text("ANSWER = 42\n", encoding="utf8")
-    keyed = {"keyed_execution", "claims", "measurements"} & set(extensions)
+    keyed = {"evidence", "evidence.execution"} & set(extensions)
     nothing_hidden = {"keyed_execution_hidden": []} if keyed else {}  # cells may use myst_nb
     config = {
         "title": "Tiny",

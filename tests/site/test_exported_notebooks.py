@@ -8,8 +8,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from addresses import read_addresses
 from lxml import html
+from website.addresses import read_addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from bilingual_labels import WORDS
+from bilingual.labels import WORDS
 
 # names, and words that are the same for every reader
 NAMES = {

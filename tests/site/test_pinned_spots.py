@@ -11,22 +11,21 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import bilingual_labels
-import bilingual_search
 import pydata_sphinx_theme
 import pytest
-import slim_styles
 import sphinx
 import sphinx_book_theme
+from bilingual import labels, search
 from bilingual.marks import pick
 from bilingual.nodes import LanguageInline
 from bilingual.pages import BilingualTemplates
 from docutils import nodes
-from slim_site import ICONS, THEME_SCRIPTS, THEME_STYLES, _read_style
-from slim_styles import trim
 from sphinx import locale
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.jinja2glue import BuiltinTemplateLoader
+from website.slimming import slim_styles
+from website.slimming.slim_site import ICONS, THEME_SCRIPTS, THEME_STYLES, _read_style
+from website.slimming.slim_styles import trim
 
 PYDATA = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
 # classes that the theme's scripts add to our pages
@@ -34,7 +33,7 @@ SCRIPTED = {"dropdown-menu-dark", "show", "active", "current", "scrolled", "fade
             "tooltip-inner", "tooltip-arrow", "bs-tooltip-auto", "pst-sidebar-hidden"}  # fmt: skip
 BOOK = Path(sphinx_book_theme.__file__).parent / "theme" / "sphinx_book_theme"
 SPHINX = Path(sphinx.__file__).parent
-OURS = Path(bilingual_labels.__file__).parent
+OURS = Path(labels.__file__).parents[1]
 
 
 def test_pages_are_rendered_by_the_template_bridge() -> None:
@@ -46,11 +45,11 @@ def test_pages_are_rendered_by_the_template_bridge() -> None:
 
 
 def test_catalogues_are_looked_up_when_a_word_is_needed() -> None:
-    """bilingual_labels.py replaces the entries of sphinx.locale.translators."""
+    """bilingual/labels.py replaces the entries of sphinx.locale.translators."""
     assert "translators.get" in inspect.getsource(locale.get_translator)
     key = ("general", "sphinx")
     before = locale.translators.get(key)
-    locale.translators[key] = bilingual_labels.BilingualCatalogue()
+    locale.translators[key] = labels.BilingualCatalogue()
     try:
         assert pick(str(locale.admonitionlabels["note"]), "zh") == "注"
         assert pick(locale.get_translation("sphinx")("Search"), "zh") == "搜索"
@@ -62,12 +61,12 @@ def test_catalogues_are_looked_up_when_a_word_is_needed() -> None:
 
 
 def test_sphinx_search_has_a_switch() -> None:
-    """bilingual_search sets `builder.search` to False."""
+    """bilingual/search.py sets `builder.search` to False."""
     assert StandaloneHTMLBuilder.search is True
     source = inspect.getsource(StandaloneHTMLBuilder)
     assert "if self.search:" in source
     assert "js_stemmer_code" in (SPHINX / "search" / "en.py").read_text("utf8")
-    assert "var Stemmer" in bilingual_search.SearchEnglish.js_stemmer_code
+    assert "var Stemmer" in search.SearchEnglish.js_stemmer_code
 
 
 @pytest.mark.parametrize(
@@ -83,11 +82,11 @@ def test_sphinx_search_has_a_switch() -> None:
 def test_layout_has_the_blocks_that_ours_replaces(template: Path, blocks: tuple[str, ...]) -> None:
     text = template.read_text("utf8")
     for block in blocks:
-        assert re.search(rf"block {block}\b", text), f"site_shell/templates/layout.html: {block}"
+        assert re.search(rf"block {block}\b", text), f"website/shell/templates/layout.html: {block}"
 
 
 def our_templates() -> list[str]:
-    folder = OURS / "site_shell" / "templates"
+    folder = OURS / "website" / "shell" / "templates"
     names = (path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
     return sorted(name for name in names if name != "layout.html")
 
@@ -99,7 +98,7 @@ def test_our_templates_replace_one_of_the_theme(name: str) -> None:
 
 
 def test_theme_assets_that_the_layout_names() -> None:
-    """slim_site.py names the theme's styles and scripts instead of its macros."""
+    """website/slimming names the theme's styles and scripts instead of its macros."""
     macros = (PYDATA / "static" / "webpack-macros.html").read_text("utf8")
     for asset in (*THEME_STYLES, *THEME_SCRIPTS):
         assert (PYDATA / "static" / asset).is_file()
@@ -115,7 +114,7 @@ def test_every_icon_has_a_rule() -> None:
 
 
 def test_icons_of_the_pages_are_kept(site: Path) -> None:
-    """slim_site.ICONS lists every icon that a page shows."""
+    """website.slimming.slim_site.ICONS lists every icon that a page shows."""
     for page in site.rglob("*.html"):
         shown = set(
             re.findall(
@@ -155,7 +154,7 @@ def selectors(css: str) -> Iterator[str]:
 
 
 def test_theme_shows_the_sidebar_parts_in_summaries() -> None:
-    """site_shell names each `<summary>` that the theme writes."""
+    """website/shell names each `<summary>` that the theme writes."""
     assert '"summary"' in (Path(pydata_sphinx_theme.__file__).parent / "toctree.py").read_text(
         "utf8"
     )
@@ -171,7 +170,7 @@ def test_myst_nb_has_the_folded_cell_that_we_write() -> None:
 
 
 def test_docutils_writes_citations_and_cells_as_we_replace_them() -> None:
-    """accessible_markup.py: the roles of citations, the context stack of table cells."""
+    """website/accessible_markup.py: the roles of citations, the context stack of table cells."""
     from docutils.writers._html_base import HTMLTranslator
 
     assert "doc-biblioentry" in inspect.getsource(HTMLTranslator.visit_citation)
@@ -192,6 +191,6 @@ def test_a_subclass_of_inline_is_written_as_one_where_we_say_nothing() -> None:
     ],
 )
 def test_boxes_with_repeated_ids(package: str, text: str) -> None:
-    """bilingual_labels.unique_ids renames these."""
+    """bilingual.labels.unique_ids renames these."""
     folder = Path(__import__(package).__file__).parent
     assert any(text in source.read_text("utf8") for source in folder.glob("*.py"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bilingual_search import Section
+from bilingual.search import Section
 
 pytestmark = pytest.mark.browser
 

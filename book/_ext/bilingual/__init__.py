@@ -10,7 +10,9 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from . import nodes, pages
+from bilingual import nodes, pages
+
+PARTS = ("bilingual.labels", "bilingual.citations", "bilingual.search")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -34,4 +36,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", nodes.name_glossary_languages)
     app.connect("config-inited", pages.configure, priority=900)
     app.connect("html-page-context", pages.page_context, priority=900)
+    for part in PARTS:
+        app.setup_extension(part)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

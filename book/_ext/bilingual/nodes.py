@@ -11,7 +11,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from .marks import EN, END, LANGUAGES, ZH, mark, split_pair
+from bilingual.marks import EN, END, LANGUAGES, ZH, mark, split_pair
 
 logger = logging.getLogger(__name__)
 _PUNCTUATION = re.compile("[\u3000-\u303f\uff00-\uff65—…“”‘’]")

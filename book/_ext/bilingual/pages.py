@@ -10,8 +10,8 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
-from .marks import pick, resolve, split_pair
-from .nodes import language_of
+from bilingual.marks import pick, resolve, split_pair
+from bilingual.nodes import language_of
 
 HERE = Path(__file__).parent
 
@@ -32,7 +32,9 @@ def configure(app: Sphinx, config: Config) -> None:
     config.html_static_path.append(str(HERE / "static"))
     config.html_title = split_pair(config.html_title, " · ")
     # before the first paint: the page must never flash the other language
-    app.add_js_file(None, body=(HERE / "first-paint.js").read_text("utf8").strip(), priority=1)
+    app.add_js_file(
+        None, body=(HERE / "templates" / "first-paint.js").read_text("utf8").strip(), priority=1
+    )
     app.add_js_file("language.js", loading_method="defer")
     app.add_css_file("language.css", priority=890)
     config.html_theme_options["article_header_end"] = [

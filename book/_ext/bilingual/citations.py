@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from bilingual.nodes import LanguageInline, language_of
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from bilingual.nodes import LanguageInline, language_of
 
 #: What sphinxcontrib-bibtex writes between and after the authors' names, and its Chinese form.
 JOINTS = {"et al.": "等", " and ": " 与 "}

@@ -6,7 +6,8 @@ from typing import Any
 
 from bilingual.marks import mark
 from docutils import nodes
-from measurements import Measurement, both
+
+from evidence.claims.measurements import Measurement, both
 
 #: More comparisons than these are shown by the closest one alone.
 MANY = 4

@@ -9,11 +9,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from addresses import read_addresses
 from bilingual.marks import mark
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.locale import get_translation
+
+from website.addresses import read_addresses
 
 DOWNLOADS = "_notebooks"  # in the built site
 WORDS = {

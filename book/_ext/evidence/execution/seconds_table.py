@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from notebook_runner import Run
+from evidence.execution.notebook_runner import Run
 
 
 def seconds_table(runs: list[Run], trained: Path) -> str:

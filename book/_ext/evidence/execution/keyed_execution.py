@@ -16,12 +16,17 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from code_closure import Package
-from kept_outputs import INPUTS, Outputs, code_of, surroundings_key
 from myst_nb import sphinx_ as myst_nb_sphinx
 from myst_nb.core.execute import NotebookClientBase
 from myst_nb.core.read import create_nb_reader
-from notebook_runner import (
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+
+from evidence.execution.code_closure import Package
+from evidence.execution.kept_outputs import INPUTS, Outputs, code_of, surroundings_key
+from evidence.execution.notebook_runner import (
     HIDDEN,
     MEASUREMENT_TYPE,
     Problem,
@@ -30,11 +35,7 @@ from notebook_runner import (
     kernel_environment,
     measurements_in,
 )
-from seconds_table import seconds_table
-from sphinx.application import Sphinx
-from sphinx.config import Config
-from sphinx.environment import BuildEnvironment
-from sphinx.util import logging
+from evidence.execution.seconds_table import seconds_table
 
 logger = logging.getLogger(__name__)
 
@@ -234,7 +235,7 @@ def execute_pages(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> No
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("fresh_pages")
+    app.setup_extension("evidence.fresh_pages")
     app.add_config_value("keyed_execution_inputs", list(INPUTS), "")
     app.add_config_value("keyed_execution_hidden", list(HIDDEN), "")
     app.connect("config-inited", turn_off_myst_nb, priority=10)

@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bilingual.marks import is_marked, pick
-from bilingual.nodes import language_of
 from docutils import nodes
-from reading_order import reading_order
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.search.en import SearchEnglish
 
-HERE = Path(__file__).parent
+from bilingual.marks import is_marked, pick
+from bilingual.nodes import language_of
+from bilingual.reading_order import reading_order
+
 SILENT = (nodes.comment, nodes.raw, nodes.title, nodes.target, nodes.system_message, addnodes.index,
           addnodes.toctree, addnodes.desc_signature)  # fmt: skip
 BREAKS = (nodes.TextElement, nodes.Structural, nodes.Body)
@@ -127,18 +126,12 @@ def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     yield "search", {"title": app.translator.gettext("Search")}, "search.html"
 
 
-def configure(app: Sphinx, config: Config) -> None:
-    config.templates_path.insert(0, str(HERE / "templates"))
-    config.html_static_path.append(str(HERE / "static"))
-
-
 def replace_sphinx_search(app: Sphinx) -> None:
     if app.builder.format == "html":
         app.builder.search = False  # Sphinx's switch for its index and its search page
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("config-inited", configure, priority=870)
     app.connect("builder-inited", replace_sphinx_search)
     app.connect("doctree-read", collect, priority=950)
     app.connect("env-purge-doc", forget)

@@ -13,7 +13,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar
 
-import svg_markup
 from bilingual.marks import mark
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -23,9 +22,11 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
+from website.figures import svg_markup
+
 logger = logging.getLogger(__name__)
 
-STATIC = Path(__file__).parent / "inline_svg_static"
+STATIC = Path(__file__).parent / "static"
 ALT_SEPARATOR = " | "
 
 

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 from bilingual.nodes import LanguageInline
 from docutils import nodes
-from keyed_execution import stored
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.console import bold
+
+from evidence.execution.keyed_execution import stored
 
 logger = logging.getLogger(__name__)
 

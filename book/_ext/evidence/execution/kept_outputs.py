@@ -10,8 +10,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import nbformat
-from code_closure import Package
-from fresh_pages import digest_of_files
+
+from evidence.execution.code_closure import Package
+from evidence.fresh_pages import digest_of_files
 
 #: Files, relative to the repository, that can change any result. The package's own code is
 #: followed import by import.

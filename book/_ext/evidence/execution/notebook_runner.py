@@ -22,9 +22,10 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from forked_kernels import SUPPORTED, KernelServer
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+
+from evidence.execution.forked_kernels import SUPPORTED, KernelServer
 
 ANSI = re.compile("\x1b\\[[0-9;]*m")
 #: The line that IPython points at, in the cell itself (the first frame of its traceback).

@@ -20,12 +20,8 @@ from typing import Any
 
 from bilingual.marks import Bilingual
 from bilingual.nodes import LanguageInline, language_of
-from claim_evidence import Evidence, evidence
-from claim_facts import facts, further
+from bilingual.reading_order import reading_order
 from docutils import nodes
-from keyed_execution import stored
-from measurements import Measurement, by_name, digest_of_cells, measured_on, robustness
-from reading_order import reading_order
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -35,9 +31,20 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
+from evidence.claims.cells import Evidence, evidence
+from evidence.claims.facts import facts, further
+from evidence.claims.measurements import (
+    Measurement,
+    by_name,
+    digest_of_cells,
+    measured_on,
+    robustness,
+)
+from evidence.execution.keyed_execution import stored
+
 logger = logging.getLogger(__name__)
 
-STATIC = Path(__file__).parent / "claims_static"
+STATIC = Path(__file__).parent / "static"
 SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 EVIDENCE = Bilingual("证据", "evidence")
 
@@ -293,7 +300,6 @@ def add_static(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("measurements")
     app.add_node(ClaimsHere)
     app.add_directive("claim", ClaimDirective)
     app.add_directive("claims-list", ClaimsListDirective)

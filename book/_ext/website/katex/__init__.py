@@ -23,7 +23,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 logger = logging.getLogger(__name__)
 
-KATEX = Path(__file__).parent / "katex"
+KATEX = Path(__file__).parent
 STYLESHEETS = ("katex/katex.min.css", "katex/equations.css")
 
 #: Returns JSON: KaTeX's own message is clearer than the engine's report of an exception.

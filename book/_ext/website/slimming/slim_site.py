@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import pydata_sphinx_theme
 from docutils import nodes
-from slim_styles import trim
 from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
+
+from website.slimming.slim_styles import trim
 
 THEME_STYLES = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
 THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")

@@ -13,9 +13,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fresh_pages import digest_of_files
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+
+from evidence.fresh_pages import digest_of_files
 
 
 def shared_facts(env: BuildEnvironment) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def remove_gone_pages(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("fresh_pages")
+    app.setup_extension("evidence.fresh_pages")
     app.connect("env-get-updated", pages_to_write, priority=900)  # after the numbers are given
     app.connect("build-finished", remove_gone_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -20,7 +20,7 @@ from docutils import nodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.environment import BuildEnvironment
 
-EXTENSIONS = Path(__file__).parent
+EXTENSIONS = Path(__file__).parents[1]
 STATE = "fresh_pages.txt"
 #: What is computed over all pages once they have been read.
 GLOBAL_SUMS = ("env-updated", "env-get-updated")

@@ -7,10 +7,11 @@ from pathlib import Path
 import yaml
 from docutils import nodes
 from docutils.statemachine import StringList
-from package_names import Definition, module_file, public_names
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
+
+from reference.package_names import Definition, module_file, public_names
 
 logger = logging.getLogger(__name__)
 

@@ -13,18 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from api_directives import SUMMARIES, Api, ApiShapes, ApiTable, Reference, myst_text
-from api_links import ExplainedIn, resolve_foreign_names, setup_links
 from docutils import nodes
-from package_names import Definition, written_signature
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from reference.directives import SUMMARIES, Api, ApiShapes, ApiTable, Reference, myst_text
+from reference.links import ExplainedIn, resolve_foreign_names, setup_links
+from reference.package_names import Definition, written_signature
+
 logger = logging.getLogger(__name__)
 
-STATIC = Path(__file__).parent / "api_reference_static"
+STATIC = Path(__file__).parent / "static"
 
 
 def sign_as_written(

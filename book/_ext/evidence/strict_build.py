@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from docutils.nodes import Node
-from fresh_pages import forget_saved_pages
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.console import red
+
+from evidence.fresh_pages import forget_saved_pages
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def judge(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("fresh_pages")
+    app.setup_extension("evidence.fresh_pages")
     listen(app)
     app.connect("env-get-outdated", unsound_pages)
     app.connect("build-finished", judge, priority=999)  # after every extension's own finish

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from bilingual.marks import Bilingual, mark
-from bilingual.nodes import LanguageInline
 from docutils import nodes
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-WORDS: dict[str, str] = yaml.safe_load(
-    (Path(__file__).with_name("bilingual_words.yml")).read_text("utf8")
-)
+from bilingual.marks import Bilingual, mark
+from bilingual.nodes import LanguageInline
+
+WORDS: dict[str, str] = yaml.safe_load((Path(__file__).with_name("words.yml")).read_text("utf8"))
 FIGURE_FORMATS = {
     "figure": Bilingual("图 ", "Fig. ") + "%s",
     "table": Bilingual("表 ", "Table ") + "%s",

@@ -1,0 +1,15 @@
+"""Claims stand beside their evidence, an assertion or a measurement, and on a list of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Set up the measurements first: their notes stand inside the claims."""
+    app.setup_extension("evidence.claims.measurements")
+    app.setup_extension("evidence.claims.chapters")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
