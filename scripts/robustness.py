@@ -27,7 +27,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
-from evidence.execution.code_closure import Package  # noqa: E402
+from evidence.execution.code_closure import Package, digest_of_cells  # noqa: E402
 from evidence.execution.notebook_runner import Run, execute_all, kernel_environment, measurements_in  # noqa: E402
 
 from attention_book.course.measurement import SIGNS, Measurement  # noqa: E402
@@ -92,19 +92,16 @@ def code_cells(path: Path) -> list[str]:
     return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def digest(cells: list[str]) -> str:
-    """Return the digest of a chapter's cells; the page of claims compares it with its own."""
-    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12]
-
-
 def jobs(names: Iterable[str], package: Package) -> list[Job]:
     found = []
     for chapter in names:
         cells = code_cells(ROOT / "book" / f"{chapter}.md")
-        key = hashlib.sha256((digest(cells) + package.key(cells)).encode()).hexdigest()[:12]
+        key = hashlib.sha256((digest_of_cells(cells) + package.key(cells)).encode()).hexdigest()[
+            :12
+        ]
         for variant in variants():
             result = WORK / variant.name / f"{chapter}-{key}.json"
-            found.append(Job(chapter, variant, digest(cells), key, result))
+            found.append(Job(chapter, variant, digest_of_cells(cells), key, result))
     return found
 
 

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from evidence.execution.code_closure import Package
+from evidence.execution.code_closure import Package, digest_of_cells
 from tiny import ROOT
 
 FILES = {
@@ -81,3 +81,11 @@ def test_a_training_runs_no_chapter_tools():
     reached = package.reached(ast.parse("from attention_book.course.recipes import trained"))
     assert "attention_book.training.trainer" in reached
     assert not {name for name in reached if name.split(".")[1:2] in (["inspection"], ["exercises"])}
+
+
+def test_a_digest_of_cells_knows_what_they_do_and_not_from_where_they_import():
+    cells = ["from a.b import measured\nx = measured(2)  # twice", "%timeit x"]
+    moved = ["from c import measured\n\nx = measured( 2 )", "%timeit x"]
+    assert digest_of_cells(cells) == digest_of_cells(moved)
+    assert digest_of_cells(cells) != digest_of_cells(["x = measured(3)", "%timeit x"])
+    assert digest_of_cells(cells) != digest_of_cells([cells[0], "%timeit y"])

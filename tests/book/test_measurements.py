@@ -122,7 +122,7 @@ def test_the_list_tells_where_a_measurement_held(book, same_cells):
     cells = robustness.code_cells(book.book / "b.md")
     worst = {"value": 41.5, "relation": "above", "bound": 41, "run": "seed+3000"}
     held = {"b-boxed": {"held": 12, "runs": 13, "missed": ["avx2"], "worst": worst}}
-    digest = robustness.digest(cells) if same_cells else "of other cells"
+    digest = robustness.digest_of_cells(cells) if same_cells else "of other cells"
     record = {"b": {"cells": digest, "measurements": held}}
     (folder / "robustness.json").write_text(json.dumps(record), encoding="utf8")
     book.build()

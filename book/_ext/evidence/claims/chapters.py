@@ -36,7 +36,7 @@ from evidence.claims.facts import facts, further
 from evidence.claims.measurements import (
     Measurement,
     by_name,
-    digest_of_cells,
+    digest_of_page,
     measured_on,
     robustness,
 )
@@ -228,7 +228,7 @@ class ListClaims(SphinxPostTransform):
             title["secnumber"] = number
         found = by_name(measured_on(self.env, page))
         record = self.record.get(page, {})
-        if record.get("cells") != digest_of_cells(self.env, page):
+        if record.get("cells") != digest_of_page(self.env, page):
             record = {}  # of other cells than these
         held = record.get("measurements", {})
         entries: list[nodes.Node] = [

@@ -8,7 +8,6 @@ How often each one held in `make robustness` stands in ``benchmarks/robustness.j
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -21,6 +20,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.console import bold
 
+from evidence.execution.code_closure import digest_of_cells
 from evidence.execution.keyed_execution import stored
 
 logger = logging.getLogger(__name__)
@@ -146,10 +146,10 @@ def report(app: Sphinx, exception: Exception | None) -> None:
         logger.info("all %d measurements came out here", len(found))
 
 
-def digest_of_cells(env: BuildEnvironment, page: str) -> str:
-    """Return a digest of a page's cells, as scripts/robustness.py records it."""
+def digest_of_page(env: BuildEnvironment, page: str) -> str:
+    """Return the digest of a page's cells, as scripts/robustness.py records it."""
     cells, _ = stored(env, "results_keys").get(page, ([], ""))
-    return hashlib.sha256(json.dumps(cells).encode()).hexdigest()[:12]
+    return digest_of_cells(cells)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

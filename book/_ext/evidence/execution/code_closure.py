@@ -63,6 +63,24 @@ class Module:
         return found
 
 
+def digest_of_cells(cells: Iterable[str]) -> str:
+    """Return a digest of what a page's cells do.
+
+    Comments, line breaks and the places from which names are imported don't count: a module
+    that moves changes no experiment.
+    """
+    return hashlib.sha256("\n\0".join(map(_deeds, cells)).encode()).hexdigest()[:12]
+
+
+def _deeds(cell: str) -> str:
+    try:
+        body = ast.parse(cell).body
+    except SyntaxError:  # a cell's magic
+        return cell
+    kept = [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
+    return ast.unparse(ast.Module(kept, type_ignores=[]))
+
+
 def is_text(node: ast.AST) -> bool:
     """Whether a statement is a string alone, as a docstring is."""
     return isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
