@@ -26,7 +26,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from attention_book import set_seed
 from attention_book.attention import (
-    GroupedQueryAttention,
+    MultiHeadAttention,
     dot_product_attention,
     linear_attention,
     tiled_attention,
@@ -119,9 +119,7 @@ def decoding(lengths: list[int], rounds: int) -> None:
     for length in lengths:
         programs = {}
         for heads in (8, 4, 2, 1):
-            layer = GroupedQueryAttention(
-                d_model=D_MODEL, num_heads=HEADS, num_key_value_heads=heads
-            )
+            layer = MultiHeadAttention(d_model=D_MODEL, num_heads=HEADS, num_kv_heads=heads)
             cache = layer.project(torch.randn(BATCH, length, D_MODEL)).contiguous()
             size = cache.keys.nbytes + cache.values.nbytes
             assert size == BATCH * layer.cache_bytes(length)

@@ -41,13 +41,9 @@ from attention_book.attention.masks import (
     mask_from_query_lengths,
     window_mask,
 )
-from attention_book.attention.multi_head.grouped_query import GroupedQueryAttention
+from attention_book.attention.multi_head.heads import merge_heads, split_heads
 from attention_book.attention.multi_head.kv_cache import KeysValues
-from attention_book.attention.multi_head.multi_head import (
-    MultiHeadAttention,
-    merge_heads,
-    split_heads,
-)
+from attention_book.attention.multi_head.multi_head import MultiHeadAttention
 from attention_book.attention.multi_head.pooled_heads import pooled_heads
 from attention_book.attention.multi_head.self_attention import SelfAttention
 from attention_book.attention.positions.alibi import AlibiPositions, alibi_slopes
@@ -107,7 +103,6 @@ __all__ = [
     "DotProductAttention",
     "DotScore",
     "GaussianScore",
-    "GroupedQueryAttention",
     "HardAttention",
     "Kernel",
     "KernelRegression",

@@ -1,12 +1,14 @@
-"""Soft attention: the output is a weighted average of the values."""
+"""Soft attention: the output is a weighted average of the values.
+
+Scaled dot-product attention (Vaswani et al. 2017) in one fused step, and attention with any score.
+"""
 
 import math
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.masks import check_mask
+from attention_book.attention.masks import causal_mask, check_mask
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import (
@@ -15,6 +17,8 @@ from attention_book.foundations.checks import (
     check_same_features,
     check_score,
     check_values,
+    is_strict,
+    reject_where,
 )
 from attention_book.foundations.shapes import Bias, Keys, Mask, Output, Queries, Values, Weights
 
@@ -29,6 +33,7 @@ class Attention(nn.Module):
             :class:`~attention_book.attention.AdditiveScore`.
         dropout: Probability of dropping a weight while training.
 
+    >>> import torch
     >>> from attention_book.attention import DotScore
     >>> attention = Attention(DotScore())
     >>> attention(torch.rand(1, 4), torch.ones(2, 4), torch.tensor([[0.0], [1.0]]))
@@ -69,6 +74,7 @@ def dot_product_attention(
     *,
     scale: float | None = None,
     bias: Bias | None = None,
+    is_causal: bool = False,
     dropout: float = 0.0,
 ) -> Output:
     """Compute scaled dot-product attention in one fused step, weights never stored.
@@ -77,8 +83,8 @@ def dot_product_attention(
 
     Vaswani et al. (2017), equation 1. A query that may see nothing gets exactly 0.
     The fused kernels can be differentiated once; for second derivatives take
-    ``Attention(ScaledDotScore())``. Padding may hold any finite number, but not NaN
-    or infinity: its weight is 0, and 0 times NaN is NaN.
+    ``Attention(ScaledDotScore())``. Hidden keys and values may hold any finite number, but
+    not NaN or infinity: their weight is 0, and 0 times NaN is NaN.
 
     Args:
         queries: What is asked, (\\*batch, query, d_k).
@@ -88,19 +94,29 @@ def dot_product_attention(
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         bias: Added to the scaled scores, broadcastable to (\\*batch, query, key). It makes a
             key more or less likely; what the mask hides stays hidden.
+        is_causal: Query i sees only the keys up to its own position, as with
+            :func:`~attention_book.attention.causal_mask`; alone it reaches the fused kernel,
+            which then computes only what is seen.
         dropout: Probability of dropping a weight; pass 0 outside training.
 
     Raises:
         TypeError: if ``mask`` is not boolean, or ``bias`` not of the scores' type.
-        ValueError: if the shapes do not fit, or a visible score is NaN.
+        ValueError: if the shapes do not fit; in strict mode also if a visible score is NaN.
 
+    >>> import torch
     >>> values = torch.tensor([[0.0], [1.0]])
     >>> dot_product_attention(torch.rand(1, 4), torch.ones(2, 4), values)
     tensor([[0.5000]])
+    >>> dot_product_attention(torch.rand(2, 4), torch.ones(2, 4), values, is_causal=True)
+    tensor([[0.0000],
+            [0.5000]])
     """
     check_same_features(queries, keys)
     check_values(keys, values)
     check_probability("dropout", dropout)
+    if is_causal and not (mask is None and bias is None):  # the kernel takes one of them alone
+        past = causal_mask(queries.shape[-2], keys.shape[-2], device=queries.device)
+        mask, is_causal = past if mask is None else mask & past, False
     if mask is not None:
         check_mask(
             mask,
@@ -111,12 +127,10 @@ def dot_product_attention(
         )
     if bias is not None:
         check_bias(bias, queries, keys)
-    output = _fused(queries, keys, values, _added(bias, mask), scale, dropout)
-    # The fused kernel can't say which score is NaN, and before torch 2.5 it made NaN
-    # of a query that may see nothing. The explicit way names the one and mends the other.
-    if not torch.compiler.is_compiling() and math.isnan(output.detach().sum().item()):
-        weights = dot_product_weights(queries, keys, mask, scale=scale, bias=bias)
-        output = F.dropout(weights, dropout) @ values
+    output = _fused(queries, keys, values, _added(bias, mask), is_causal, scale, dropout)
+    if is_strict() and output.isnan().any():  # the fused kernel can't say which number it was
+        dot_product_weights(queries, keys, mask, scale=scale, bias=bias)
+        reject_where(~keys.isfinite(), keys, "keys", "finite numbers, also where hidden")
     return output
 
 
@@ -143,6 +157,7 @@ def dot_product_weights(
         TypeError: if ``mask`` is not boolean, or ``bias`` not of the scores' type.
         ValueError: if the shapes do not fit, or a visible score is NaN.
 
+    >>> import torch
     >>> dot_product_weights(torch.rand(1, 4), torch.ones(2, 4))
     tensor([[0.5000, 0.5000]])
     >>> dot_product_weights(torch.rand(1, 4), torch.ones(2, 4), bias=torch.tensor([[0.0, 1.0]]))
@@ -169,6 +184,7 @@ class DotProductAttention(nn.Module):
         dropout: Probability of dropping a weight while training.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
 
+    >>> import torch
     >>> attention = DotProductAttention()
     >>> attention
     DotProductAttention(dropout=0.0, scale=None)
@@ -228,6 +244,7 @@ def _fused(
     keys: Keys,
     values: Values,
     mask: Tensor | None,
+    is_causal: bool,
     scale: float | None,
     dropout: float,
 ) -> Output:
@@ -238,6 +255,6 @@ def _fused(
         if mask is not None and mask.ndim == 3:
             mask = mask.unsqueeze(1)
     output = F.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale
+        queries, keys, values, mask, dropout_p=dropout, is_causal=is_causal, scale=scale
     )
     return output.squeeze(1) if without_heads else output

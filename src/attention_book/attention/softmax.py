@@ -1,11 +1,9 @@
-"""Softmax that respects a mask, even where nothing may be seen."""
+"""Masked softmax: a softmax that respects a mask, even where nothing may be seen."""
 
 import math
 
-import torch
-
 from attention_book.attention.masks import check_mask
-from attention_book.foundations.checks import check_floating, reject_where
+from attention_book.foundations.checks import check_floating, is_strict, reject_where
 from attention_book.foundations.shapes import Mask, Scores, Weights
 
 
@@ -19,9 +17,6 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
     with ``-inf`` alone would give NaN there, and a fill with -1e9 would attend to
     padding.
 
-    The scores are looked at, so ``torch.vmap`` can't map this function: give it
-    the leading axes instead.
-
     Args:
         scores: One number for each query and key.
         mask: True where the query may see the key; None hides nothing.
@@ -32,34 +27,31 @@ def masked_softmax(scores: Scores, mask: Mask | None = None) -> Weights:
 
     Raises:
         TypeError: if ``scores`` is not floating point or ``mask`` not boolean.
-        ValueError: if there are no keys, if ``mask`` does not broadcast, or if a
-            score that can be seen is NaN or ``+inf``.
+        ValueError: if there are no keys, or if ``mask`` does not broadcast; in strict mode
+            also if a score that can be seen is NaN or ``+inf``.
 
+    >>> import torch
     >>> scores = torch.zeros(2, 3)
     >>> masked_softmax(scores, torch.tensor([[True, True, False], [False, False, False]]))
     tensor([[0.5000, 0.5000, 0.0000],
             [0.0000, 0.0000, 0.0000]])
     """
-    _check_scores(scores)
-    visible = scores
+    _check(scores, mask)
     if mask is not None:
-        check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
-        visible = torch.where(mask, scores, -math.inf)
-    weights = visible.softmax(dim=-1)
-    # Only a row that sees nothing, NaN or inf makes NaN: else all is done.
-    if not (torch.compiler.is_compiling() or math.isnan(weights.detach().sum().item())):
-        return weights
-    sees_nothing = (visible == -math.inf).all(dim=-1, keepdim=True)
-    if not torch.compiler.is_compiling():  # a compiled graph can't branch on data
-        reject_where(~(visible < math.inf), scores, "scores", "numbers below inf where seen")
-    # A row of -inf alone would be 0/0: it goes through softmax as zeros and comes out as zeros.
-    return visible.masked_fill(sees_nothing, 0.0).softmax(dim=-1).masked_fill(sees_nothing, 0.0)
+        scores = scores.masked_fill(~mask, -math.inf)
+    nothing = (scores == -math.inf).all(dim=-1, keepdim=True)  # a query that may see no key
+    return scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
 
-def _check_scores(scores: Scores) -> None:
+def _check(scores: Scores, mask: Mask | None) -> None:
     check_floating("scores", scores)
     if scores.ndim < 2 or scores.shape[-1] == 0:
         raise ValueError(
             "scores: expected the axes (*batch, query, key) with at least one key, "
             f"got the shape {tuple(scores.shape)}"
         )
+    if mask is not None:
+        check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
+    if is_strict():
+        seen = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+        reject_where(~(seen < math.inf), scores, "scores", "numbers below inf where seen")

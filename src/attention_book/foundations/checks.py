@@ -1,7 +1,54 @@
-"""What every attention asks of its inputs: one clear error instead of a late, cryptic one."""
+"""Argument checks: one clear error where a caller enters, instead of a late, cryptic one.
+
+Shapes, types and devices are checked always: that costs nothing, and a compiled graph never
+sees it. What needs the data itself (is a score NaN? does the target begin with ``<bos>``?) would
+make a GPU wait, so it is checked only in strict mode, which the tests and the build of the book
+switch on: :func:`strict`, or the environment variable ``ATTENTION_BOOK_STRICT=1``.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor
+
+#: Set to 1 it switches strict mode on for a whole process.
+STRICT_VARIABLE = "ATTENTION_BOOK_STRICT"
+
+_strict: ContextVar[bool | None] = ContextVar("strict", default=None)
+
+
+@contextmanager
+def strict(enabled: bool = True) -> Iterator[None]:
+    """Look at the data too, as long as the block lasts: the values, not only their shapes.
+
+    >>> from attention_book.attention import masked_softmax
+    >>> with strict():
+    ...     masked_softmax(torch.tensor([[0.0, float("nan")]]))
+    Traceback (most recent call last):
+        ...
+    ValueError: scores: expected numbers below inf where seen, got scores[0, 1] = nan
+    """
+    before = _strict.set(enabled)
+    try:
+        yield
+    finally:
+        _strict.reset(before)
+
+
+def is_strict() -> bool:
+    """Whether the data is looked at; never while a graph is compiled, which can't branch on it.
+
+    >>> with strict(False):
+    ...     is_strict()
+    False
+    """
+    if torch.compiler.is_compiling():
+        return False
+    chosen = _strict.get()
+    return os.environ.get(STRICT_VARIABLE) == "1" if chosen is None else chosen
 
 
 def check_floating(name: str, *tensors: Tensor) -> None:

@@ -8,7 +8,6 @@ from torch.nn import functional as F
 
 from attention_book.attention import (
     AlibiPositions,
-    GroupedQueryAttention,
     KeysValues,
     MultiHeadAttention,
     NoPositions,
@@ -35,8 +34,8 @@ POSITIONS = {
 
 
 def make(key_value_heads=2, **settings):
-    sizes = {"d_model": D_MODEL, "num_heads": HEADS, "num_key_value_heads": key_value_heads}
-    return GroupedQueryAttention(**sizes | settings).double()
+    sizes = {"d_model": D_MODEL, "num_heads": HEADS, "num_kv_heads": key_value_heads}
+    return MultiHeadAttention(fused=False, **sizes | settings).double()
 
 
 def draw():
@@ -53,7 +52,7 @@ def some_mask(*batch):
 
 def grouped_by_formula(attention, queries, keys, values, seen):
     """Ainslie et al. (2023), section 2.2: each query head, and the keys of its group."""
-    per_group = HEADS // attention.num_key_value_heads
+    per_group = HEADS // attention.num_kv_heads
     heads = []
     for head in range(HEADS):
         group = head // per_group
@@ -146,8 +145,8 @@ def repeated(attention):
     ).double()
     state = attention.state_dict()
     for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
-        by_head = state[name].unflatten(0, (attention.num_key_value_heads, D_K))
-        per_group = HEADS // attention.num_key_value_heads
+        by_head = state[name].unflatten(0, (attention.num_kv_heads, D_K))
+        per_group = HEADS // attention.num_kv_heads
         state[name] = by_head.repeat_interleave(per_group, dim=0).flatten(0, 1)
     whole.load_state_dict(state)
     return whole
@@ -239,7 +238,7 @@ def test_its_weights_can_be_captured():
         attention(queries, keys, values)
         attention(queries, attention.project(keys, values))
     expected = attention.weights(queries, keys)
-    for weights in seen["GroupedQueryAttention"]:
+    for weights in seen["MultiHeadAttention"]:
         torch.testing.assert_close(weights, expected)
 
 
@@ -254,7 +253,7 @@ def test_training_toggles_dropout_and_nothing_else(attention):
 
 def test_the_settings_show_where_the_module_is_printed():
     shown = repr(make(dropout=0.25, scale=0.5))
-    assert "num_heads=6, num_key_value_heads=2, dropout=0.25, scale=0.5" in shown
+    assert "num_heads=6, num_kv_heads=2, dropout=0.25, scale=0.5" in shown
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -283,8 +282,8 @@ def test_bad_input_gets_one_clear_error():
     ("settings", "message"),
     [
         ({"num_heads": 5}, "num_heads: expected a divisor of d_model, got num_heads=5 "),
-        ({"num_key_value_heads": 4}, "got num_key_value_heads=4 for num_heads=6"),
-        ({"num_key_value_heads": 0}, "num_key_value_heads: expected a divisor of num_heads"),
+        ({"num_kv_heads": 4}, "got num_kv_heads=4 for num_heads=6"),
+        ({"num_kv_heads": 0}, "num_kv_heads: expected a divisor of num_heads"),
         ({"dropout": 1.5}, "dropout: expected a probability"),
     ],
 )
@@ -294,7 +293,7 @@ def test_bad_settings_get_one_clear_error(settings, message):
 
 
 def test_values_of_another_number_of_heads_are_refused():
-    attention = GroupedQueryAttention(d_model=16, num_heads=4, num_key_value_heads=2)
+    attention = MultiHeadAttention(d_model=16, num_heads=4, num_kv_heads=2)
     kept = KeysValues(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
     with pytest.raises(ValueError, match="values: expected 2 heads, got 1"):
         attention.combine(torch.rand(2, 4, 5, 5), kept)

@@ -73,7 +73,7 @@ def test_learned_positions_are_copied_too():
 
 
 def test_bad_input_gets_one_clear_error():
-    with pytest.raises(ValueError, match="num_key_value_heads: expected a divisor"):
+    with pytest.raises(ValueError, match="num_kv_heads: expected a divisor"):
         pooled_heads(make(), 4)
     with pytest.raises(ValueError, match=r"attention: .* d_model=12, got 5 and 12"):
         pooled_heads(make(d_key=5), 2)

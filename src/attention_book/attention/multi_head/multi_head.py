@@ -1,9 +1,22 @@
-"""Multi-head attention: several attentions side by side, each with its own projections."""
+"""Multi-head attention (MHA), and its savings: grouped-query (GQA), multi-query attention (MQA).
+
+Several attentions side by side, each with projections of its own, or groups of them sharing the
+keys and the values.
+"""
 
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attention_book.attention.masks import causal_mask
+from attention_book.attention.multi_head.heads import (
+    check_divisible,
+    group_heads,
+    group_mask,
+    merge_heads,
+    split_heads,
+    ungroup_heads,
+)
 from attention_book.attention.multi_head.kv_cache import KeysValues
 from attention_book.attention.positions.scheme import NoPositions, Positions
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
@@ -14,8 +27,6 @@ from attention_book.foundations.checks import (
     check_weights,
 )
 from attention_book.foundations.shapes import (
-    Features,
-    Heads,
     HeadsMask,
     HeadWeights,
     Keys,
@@ -36,6 +47,11 @@ class MultiHeadAttention(nn.Module):
     projections of all heads are stacked in one matrix, and the heads are an axis like the
     batch, so that their number changes neither the parameters nor the matrix products.
 
+    With fewer heads of keys and values than of queries, head i looks into those of its group,
+    :math:`\\lfloor i \\, h_{kv} / h \\rfloor`: grouped-query attention (GQA, Ainslie et al. 2023,
+    section 2.2). One for all is multi-query attention (MQA, Shazeer 2019, section 3). The cache
+    has :math:`2 \\, h_{kv} \\, d_k` numbers for each token, :math:`h / h_{kv}` times fewer.
+
     The law ``module(q, k, v, mask) == module.combine(module.weights(q, k, mask), v)`` holds
     (up to rounding) whenever dropout is off. A query that may see nothing gets 0 from every
     head; what it returns is the bias of :math:`W_o`, or 0 without one.
@@ -43,6 +59,8 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: Size of the queries and of the output.
         num_heads: Number of heads; it divides ``d_model``.
+        num_kv_heads: Number of heads of keys and values; it divides ``num_heads``, and is as
+            many when None.
         d_key: Size of the keys before projection; ``d_model`` when None.
         d_value: Size of the values before projection; ``d_model`` when None.
         dropout: Probability of dropping a weight while training.
@@ -53,7 +71,7 @@ class MultiHeadAttention(nn.Module):
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
 
     Raises:
-        ValueError: if ``num_heads`` does not divide ``d_model``, or a number is out of range.
+        ValueError: if a number of heads does not divide, or a number is out of range.
 
     >>> import torch
     >>> attention = MultiHeadAttention(d_model=8, num_heads=2)
@@ -63,6 +81,9 @@ class MultiHeadAttention(nn.Module):
     >>> memory = attention.project(x, x)
     >>> torch.allclose(attention(x, memory), attention(x, x, x), atol=1e-6)
     True
+    >>> grouped = MultiHeadAttention(d_model=32, num_heads=8, num_kv_heads=2)
+    >>> grouped.project(torch.rand(1, 5, 32)).keys.shape, grouped.cache_bytes(num_tokens=5)
+    (torch.Size([1, 2, 5, 4]), 320)
     """
 
     def __init__(
@@ -70,6 +91,7 @@ class MultiHeadAttention(nn.Module):
         *,
         d_model: int,
         num_heads: int,
+        num_kv_heads: int | None = None,
         d_key: int | None = None,
         d_value: int | None = None,
         dropout: float = 0.0,
@@ -84,16 +106,20 @@ class MultiHeadAttention(nn.Module):
         d_value = d_model if d_value is None else d_value
         check_sizes(d_key=d_key, d_value=d_value)
         check_divisible(d_model, num_heads)
+        num_kv_heads = _checked_groups(num_heads, num_kv_heads)
         check_probability("dropout", dropout)
         self.d_model, self.d_key, self.d_value = d_model, d_key, d_value
-        self.num_heads, self.dropout, self.scale = num_heads, dropout, scale
+        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.dropout, self.scale = dropout, scale
+        d_kv = num_kv_heads * (d_model // num_heads)
+        self._sizes = {"q": d_model, "k": d_kv, "v": d_kv}
         self.fused = fused and d_key == d_value == d_model
         if self.fused:
-            self.W_qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
+            self.W_qkv = nn.Linear(d_model, d_model + 2 * d_kv, bias=bias)
         else:
             self.W_q = nn.Linear(d_model, d_model, bias=bias)
-            self.W_k = nn.Linear(d_key, d_model, bias=bias)
-            self.W_v = nn.Linear(d_value, d_model, bias=bias)
+            self.W_k = nn.Linear(d_key, d_kv, bias=bias)
+            self.W_v = nn.Linear(d_value, d_kv, bias=bias)
         self.W_o = nn.Linear(d_model, d_model, bias=bias)
         self.positions = NoPositions() if positions is None else positions
 
@@ -105,6 +131,7 @@ class MultiHeadAttention(nn.Module):
         mask: HeadsMask | None = None,
         *,
         offset: int = 0,
+        is_causal: bool = False,
     ) -> Float[Tensor, "*batch query d_model"]:
         """Return what the heads found for each query, mixed.
 
@@ -115,27 +142,32 @@ class MultiHeadAttention(nn.Module):
             mask: True where a query may see a key, broadcastable to (batch, query, key)
                 for all heads, or to (batch, head, query, key).
             offset: Position of the first query and, unless projected, of the first key.
+            is_causal: A query sees only the keys up to its own position, besides what ``mask``
+                says; alone it reaches the fused kernel, and no mask is built.
 
         Raises:
             TypeError: if ``mask`` is not boolean.
-            ValueError: if the shapes do not fit, or a visible score is NaN.
+            ValueError: if the shapes do not fit; in strict mode if a visible score is NaN.
         """
         asked, found = self._ask(queries, keys, values, offset)
         start = _first_query(keys, offset)
         dropout = self.dropout if self.training else 0.0
         if self.positions.biases_values:  # no fused kernel can do that
-            weights = self._weights(asked, found.keys, mask, start)
+            weights = self._weights(asked, found.keys, mask, start, is_causal)
             return self._combine(F.dropout(weights, dropout), found.values, start)
+        if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):
+            mask, is_causal = _past_only(mask, asked, found.keys, start), False
         heads = dot_product_attention(
-            asked,
+            group_heads(asked, self.num_kv_heads),
             found.keys,
             found.values,
-            _for_all_heads(mask),
+            group_mask(mask, asked, self.num_kv_heads, found.num_keys),
             scale=self.scale,
-            bias=self.positions.bias(asked, found.num_keys, offset=start, scale=self.scale),
+            bias=self._bias(asked, found.num_keys, start),
+            is_causal=is_causal,
             dropout=dropout,
         )
-        output: Tensor = self.W_o(merge_heads(heads))
+        output: Tensor = self.W_o(merge_heads(ungroup_heads(heads, self.num_heads)))
         return output
 
     def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KeysValues:
@@ -165,15 +197,17 @@ class MultiHeadAttention(nn.Module):
         mask: HeadsMask | None = None,
         *,
         offset: int = 0,
+        is_causal: bool = False,
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
         check_sequence("queries", queries, self.d_model)
         asked = self.positions.rotate(self._heads(queries, "q")[0], offset=offset)
         if isinstance(keys, KeysValues):
-            return self._weights(asked, keys.keys, mask, offset)
+            return self._weights(asked, keys.keys, mask, offset, is_causal)
         check_sequence("keys", keys, self.d_key)
         (compared,) = self._heads(keys, "k")
-        return self._weights(asked, self.positions.rotate(compared, offset=offset), mask, 0)
+        turned = self.positions.rotate(compared, offset=offset)
+        return self._weights(asked, turned, mask, 0, is_causal)
 
     def combine(
         self, weights: HeadWeights, values: Values | KeysValues, *, offset: int = 0
@@ -195,10 +229,19 @@ class MultiHeadAttention(nn.Module):
         (heads,) = self._heads(values, "v")
         return self._combine(weights, heads, start)
 
+    def cache_bytes(self, num_tokens: int = 1) -> int:
+        """Return how many bytes the keys and values of so many tokens take.
+
+        .. math:: 2 \\, n \\, h_{kv} \\, d_k \\times \\text{bytes of a number}
+        """
+        return 2 * num_tokens * self._sizes["k"] * self.W_o.weight.element_size()
+
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
+        shared = self.num_kv_heads < self.num_heads
+        kv_heads = f", num_kv_heads={self.num_kv_heads}" if shared else ""
         scale = "" if self.scale is None else f", scale={self.scale}"
-        return f"num_heads={self.num_heads}, dropout={self.dropout}{scale}"
+        return f"num_heads={self.num_heads}{kv_heads}, dropout={self.dropout}{scale}"
 
     def _ask(
         self, queries: Queries, keys: Keys | KeysValues, values: Values | None, offset: int
@@ -219,33 +262,69 @@ class MultiHeadAttention(nn.Module):
     def _heads(self, x: Tensor, which: str) -> list[Tensor]:
         """Return the heads' queries, keys or values: those of "qkv" that stand in ``which``."""
         if self.fused:
-            first = "qkv".index(which) * self.d_model
-            rows = slice(first, first + len(which) * self.d_model)
-            projected = _linear_rows(self.W_qkv, x, rows).chunk(len(which), dim=-1)
+            before = "qkv"[: "qkv".index(which)]
+            first = sum(self._sizes[letter] for letter in before)
+            sizes = [self._sizes[letter] for letter in which]
+            rows = slice(first, first + sum(sizes))
+            projected = _linear_rows(self.W_qkv, x, rows).split(sizes, dim=-1)
         else:
             projected = tuple(getattr(self, f"W_{letter}")(x) for letter in which)
-        return [split_heads(each, self.num_heads) for each in projected]
+        counts = [self.num_heads if letter == "q" else self.num_kv_heads for letter in which]
+        return [split_heads(each, count) for each, count in zip(projected, counts, strict=True)]
 
-    def _weights(self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int) -> Tensor:
-        bias = self.positions.bias(asked, keys.shape[-2], offset=start, scale=self.scale)
-        return dot_product_weights(asked, keys, _for_all_heads(mask), scale=self.scale, bias=bias)
+    def _weights(
+        self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int, is_causal: bool
+    ) -> Tensor:
+        if is_causal:
+            mask = _past_only(mask, asked, keys, start)
+        weights = dot_product_weights(
+            group_heads(asked, self.num_kv_heads),
+            keys,
+            group_mask(mask, asked, self.num_kv_heads, keys.shape[-2]),
+            scale=self.scale,
+            bias=self._bias(asked, keys.shape[-2], start),
+        )
+        return ungroup_heads(weights, self.num_heads)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
-        check_weights(weights, values)
-        heads = weights @ values
+        _check_given(weights, values, self.num_heads, self.num_kv_heads)
+        found = group_heads(weights, self.num_kv_heads) @ values
+        heads = ungroup_heads(found, self.num_heads)
         extra = self.positions.value_bias(weights, offset=start)
         output: Tensor = self.W_o(merge_heads(heads if extra is None else heads + extra))
         return output
+
+    def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
+        bias = self.positions.bias(asked, num_keys, offset=start, scale=self.scale)
+        return bias if bias is None else group_heads(bias, self.num_kv_heads)
+
+
+def _checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
+    if num_kv_heads is None:
+        return num_heads
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError(
+            "num_kv_heads: expected a divisor of num_heads, "
+            f"got num_kv_heads={num_kv_heads} for num_heads={num_heads}"
+        )
+    return num_kv_heads
+
+
+def _check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: int) -> None:
+    if values.shape[1] != num_kv_heads:
+        raise ValueError(f"values: expected {num_kv_heads} heads, got {values.shape[1]}")
+    check_weights(weights, values[:, :1].expand(-1, num_heads, -1, -1))
+
+
+def _past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> Tensor:
+    """Hide from each query the keys behind its own position, besides what ``mask`` hides."""
+    past = causal_mask(asked.shape[-2], keys.shape[-2], offset=start, device=asked.device)
+    return past if mask is None else past & mask
 
 
 def _first_query(keys: Tensor | KeysValues, offset: int) -> int:
     """Return where the first query stands among the keys; raw keys begin where it stands."""
     return offset if isinstance(keys, KeysValues) else 0
-
-
-def _for_all_heads(mask: Tensor | None) -> Tensor | None:
-    """Give a mask of (batch, query, key) an axis for the heads."""
-    return mask.unsqueeze(1) if isinstance(mask, Tensor) and mask.ndim == 3 else mask
 
 
 def _linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
@@ -255,77 +334,3 @@ def _linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
     if rows != slice(0, linear.out_features):
         weight, bias = weight[rows], None if bias is None else bias[rows]
     return F.linear(x, weight, bias)
-
-
-def split_heads(x: Features, num_heads: int) -> Heads:
-    """Cut each position's vector into equal parts, one for each head.
-
-    The features are cut first, then the new axis moves before the positions. To read
-    (position, d_model) as (head, position, d_k) at once would fit in size, but it would
-    hand whole positions to a head. Nothing is copied: the result is a view.
-
-    Args:
-        x: One vector for each position.
-        num_heads: How many parts; ``d_model`` must be a multiple of it.
-
-    Returns:
-        Head h has the features :math:`h \\, d_k` to :math:`(h + 1) \\, d_k - 1` of every
-        position, where :math:`d_k = d_\\text{model} / h`.
-
-    Raises:
-        ValueError: if there are too few axes or features, or the parts are not equal.
-
-    >>> import torch
-    >>> x = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]).float()
-    >>> split_heads(x, num_heads=2)
-    tensor([[[ 1.,  2.],
-             [ 5.,  6.],
-             [ 9., 10.]],
-    <BLANKLINE>
-            [[ 3.,  4.],
-             [ 7.,  8.],
-             [11., 12.]]])
-    """
-    _check_axes("x: expected the axes (*batch, position, d_model)", x, 2)
-    check_divisible(x.shape[-1], num_heads)
-    by_head: Tensor = x.unflatten(-1, (num_heads, -1))
-    return by_head.transpose(-3, -2)
-
-
-def merge_heads(heads: Heads) -> Features:
-    """Put the parts of each position's vector together again: the inverse of ``split_heads``.
-
-    Where the memory allows it the result is a view, and torch's fused attention leaves its
-    output so that it does.
-
-    Args:
-        heads: One part for each head and position.
-
-    Raises:
-        ValueError: if there are too few axes.
-
-    >>> import torch
-    >>> x = torch.rand(5, 3, 8)
-    >>> torch.equal(merge_heads(split_heads(x, num_heads=4)), x)
-    True
-    """
-    _check_axes("heads: expected the axes (*batch, head, position, d_k)", heads, 3)
-    return heads.transpose(-3, -2).flatten(-2)
-
-
-def check_divisible(d_model: int, num_heads: int) -> None:
-    """Check that a vector can be cut into equal parts.
-
-    Raises:
-        ValueError: if it can't.
-    """
-    if num_heads < 1 or d_model < 1 or d_model % num_heads != 0:
-        raise ValueError(
-            "num_heads: expected a divisor of d_model, "
-            f"got num_heads={num_heads} for d_model={d_model}"
-        )
-
-
-def _check_axes(expected: str, tensor: Tensor, at_least: int) -> None:
-    if tensor.ndim < at_least:
-        raise ValueError(f"{expected}, got the shape {tuple(tensor.shape)}")

@@ -5,12 +5,11 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from attention_book.attention.multi_head.grouped_query import GroupedQueryAttention
 from attention_book.attention.multi_head.multi_head import MultiHeadAttention
 
 
-def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> GroupedQueryAttention:
-    """Make grouped-query attention of trained multi-head attention.
+def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadAttention:
+    """Make grouped-query attention (GQA) of trained multi-head attention.
 
     The keys' and values' projections of each group are replaced by their mean, as in Ainslie
     et al. (2023), section 2.1, who then train a little more. The queries' and the output's
@@ -32,10 +31,11 @@ def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> Gro
             f"attention: expected keys and values of the size d_model={attention.d_model}, "
             f"got {attention.d_key} and {attention.d_value}"
         )
-    pooled = GroupedQueryAttention(
+    pooled = MultiHeadAttention(
         d_model=attention.d_model,
+        fused=False,
         num_heads=attention.num_heads,
-        num_key_value_heads=num_key_value_heads,
+        num_kv_heads=num_kv_heads,
         dropout=attention.dropout,
         bias=attention.W_o.bias is not None,
         positions=deepcopy(attention.positions),  # training the one must not change the other
@@ -46,7 +46,7 @@ def pooled_heads(attention: MultiHeadAttention, num_key_value_heads: int) -> Gro
             part: Tensor = pooled.get_parameter(name)
             shared = whole.unflatten(0, (attention.num_heads, -1))
             if name.startswith(("W_k", "W_v")):
-                shared = shared.unflatten(0, (num_key_value_heads, -1)).mean(dim=1)
+                shared = shared.unflatten(0, (num_kv_heads, -1)).mean(dim=1)
             part.copy_(shared.flatten(0, 1))
     return pooled.train(attention.training)
 

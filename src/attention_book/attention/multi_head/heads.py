@@ -1,0 +1,138 @@
+"""Heads: cut each vector into parts, put them together again, let heads share keys and values."""
+
+from torch import Tensor
+
+from attention_book.attention.masks import check_mask
+from attention_book.foundations.shapes import Features, Heads
+
+
+def split_heads(x: Features, num_heads: int) -> Heads:
+    """Cut each position's vector into equal parts, one for each head.
+
+    The features are cut first, then the new axis moves before the positions. To read
+    (position, d_model) as (head, position, d_k) at once would fit in size, but it would
+    hand whole positions to a head. Nothing is copied: the result is a view.
+
+    Args:
+        x: One vector for each position.
+        num_heads: How many parts; ``d_model`` must be a multiple of it.
+
+    Returns:
+        Head h has the features :math:`h \\, d_k` to :math:`(h + 1) \\, d_k - 1` of every
+        position, where :math:`d_k = d_\\text{model} / h`.
+
+    Raises:
+        ValueError: if there are too few axes or features, or the parts are not equal.
+
+    >>> import torch
+    >>> x = torch.tensor([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]).float()
+    >>> split_heads(x, num_heads=2)
+    tensor([[[ 1.,  2.],
+             [ 5.,  6.],
+             [ 9., 10.]],
+    <BLANKLINE>
+            [[ 3.,  4.],
+             [ 7.,  8.],
+             [11., 12.]]])
+    """
+    _check_axes("x: expected the axes (*batch, position, d_model)", x, 2)
+    check_divisible(x.shape[-1], num_heads)
+    by_head: Tensor = x.unflatten(-1, (num_heads, -1))
+    return by_head.transpose(-3, -2)
+
+
+def merge_heads(heads: Heads) -> Features:
+    """Put the parts of each position's vector together again: the inverse of ``split_heads``.
+
+    Where the memory allows it the result is a view, and torch's fused attention leaves its
+    output so that it does.
+
+    Args:
+        heads: One part for each head and position.
+
+    Raises:
+        ValueError: if there are too few axes.
+
+    >>> import torch
+    >>> x = torch.rand(5, 3, 8)
+    >>> torch.equal(merge_heads(split_heads(x, num_heads=4)), x)
+    True
+    """
+    _check_axes("heads: expected the axes (*batch, head, position, d_k)", heads, 3)
+    return heads.transpose(-3, -2).flatten(-2)
+
+
+def check_divisible(d_model: int, num_heads: int) -> None:
+    """Check that a vector can be cut into equal parts.
+
+    Raises:
+        ValueError: if it can't.
+    """
+    if num_heads < 1 or d_model < 1 or d_model % num_heads != 0:
+        raise ValueError(
+            "num_heads: expected a divisor of d_model, "
+            f"got num_heads={num_heads} for d_model={d_model}"
+        )
+
+
+def _check_axes(expected: str, tensor: Tensor, at_least: int) -> None:
+    if tensor.ndim < at_least:
+        raise ValueError(f"{expected}, got the shape {tuple(tensor.shape)}")
+
+
+def group_heads(heads: Tensor, num_groups: int) -> Tensor:
+    """Line up the queries of all heads that share keys and values: nothing is copied for them.
+
+    Grouped-query attention (GQA, Ainslie et al. 2023): heads :math:`g r` to
+    :math:`(g + 1) r - 1` of h belong to group g, where :math:`r = h / \\text{num\\_groups}`.
+
+    Args:
+        heads: (batch, head, query, ...).
+        num_groups: How many heads of keys and values there are.
+
+    Returns:
+        (batch, group, head in group * query, ...).
+
+    >>> import torch
+    >>> group_heads(torch.rand(5, 6, 7, 2), num_groups=3).shape
+    torch.Size([5, 3, 14, 2])
+    """
+    if heads.shape[1] == num_groups:
+        return heads
+    grouped: Tensor = heads.unflatten(1, (num_groups, -1))
+    return grouped.flatten(2, 3)
+
+
+def ungroup_heads(grouped: Tensor, num_heads: int) -> Tensor:
+    """Give each head its own queries back: the inverse of :func:`group_heads`.
+
+    >>> import torch
+    >>> ungroup_heads(torch.rand(5, 3, 14, 2), num_heads=6).shape
+    torch.Size([5, 6, 7, 2])
+    """
+    if grouped.shape[1] == num_heads:
+        return grouped
+    heads: Tensor = grouped.unflatten(2, (num_heads // grouped.shape[1], -1))
+    return heads.flatten(1, 2)
+
+
+def group_mask(mask: Tensor | None, asked: Heads, num_groups: int, num_keys: int) -> Tensor | None:
+    """Give a mask an axis for the heads, and the axes of grouped queries.
+
+    Args:
+        mask: As a call of :class:`~attention_book.attention.MultiHeadAttention` takes it.
+        asked: The heads' queries, before they are grouped.
+        num_groups: How many heads of keys and values there are.
+        num_keys: How many keys there are.
+    """
+    if isinstance(mask, Tensor) and mask.ndim == 3:
+        mask = mask.unsqueeze(1)
+    num_heads, num_queries = asked.shape[1:3]
+    if mask is None or num_groups == num_heads:
+        return mask
+    check_mask(mask, num_queries, num_keys, batch=asked.shape[:-2], device=asked.device)
+    mask = mask[(None,) * (4 - mask.ndim)]
+    if mask.shape[1] == 1:  # one for all heads is repeated for those of a group
+        rows = mask.expand(-1, num_heads // num_groups, num_queries, -1)
+        return rows.flatten(1, 2).unsqueeze(1)
+    return group_heads(mask.expand(-1, -1, num_queries, -1), num_groups)
