@@ -30,11 +30,13 @@ from attention_book.models.recurrent.seq2seq import Seq2Seq
 from attention_book.models.recurrent.state import DecoderState
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.config import TransformerConfig
+from attention_book.models.transformer.decoder import Decoder
+from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.feed_forward import FeedForward
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.layer_positions import create_positions
-from attention_book.models.transformer.layers import DecoderLayer, EncoderLayer
-from attention_book.models.transformer.model import Transformer, TransformerStack
+from attention_book.models.transformer.layers import DecoderLayer, SelfAttentionLayer
+from attention_book.models.transformer.model import Transformer
 from attention_book.models.transformer.stack import LayerStack
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
 from attention_book.models.vision.patches import from_patches, grid_sinusoids, patches
@@ -49,9 +51,10 @@ __all__ = [
     "AddNorm",
     "Autoregression",
     "CausalLanguageModel",
+    "Decoder",
     "DecoderLayer",
     "DecoderState",
-    "EncoderLayer",
+    "Encoder",
     "FeedForward",
     "FixedContextDecoder",
     "Forecaster",
@@ -69,6 +72,7 @@ __all__ = [
     "NgramState",
     "OneLook",
     "RecurrentEncoder",
+    "SelfAttentionLayer",
     "Seq2Seq",
     "Seq2SeqConfig",
     "SmallCNN",
@@ -77,7 +81,6 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "TransformerMemory",
-    "TransformerStack",
     "TransformerState",
     "Translator",
     "VisionTransformer",

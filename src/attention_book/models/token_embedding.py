@@ -1,4 +1,6 @@
-"""Token numbers become vectors; a number that is no token's gets a clear error."""
+"""Token embeddings: numbers become vectors; a number that is no token's gets a clear error."""
+
+import math
 
 from torch import Tensor, nn
 
@@ -36,3 +38,12 @@ class TokenEmbedding(nn.Embedding):
                 f"{int(input.min())} to {int(input.max())}; "
                 "do model and vocabulary belong together?"
             ) from error
+
+    def scaled(self, input: Tensor) -> Tensor:
+        """Return the vectors times the root of their length, as Vaswani et al. (2017) do.
+
+        Drawn with a standard deviation of :math:`1 / \\sqrt{d_\\mathrm{model}}` they then have
+        about 1 a feature, like the sinusoidal positions that are added to them.
+        """
+        vectors: Tensor = self(input)
+        return vectors * math.sqrt(self.embedding_dim)

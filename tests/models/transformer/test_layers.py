@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention, NoPositions, causal_mask
-from attention_book.models import DecoderLayer, EncoderLayer, Transformer, TransformerConfig
+from attention_book.models import DecoderLayer, SelfAttentionLayer, Transformer, TransformerConfig
 
 # (d_model, num_heads, d_ff): primes for every axis of its own.
 SIZES = [(6, 2, 7), (35, 5, 13), (11, 1, 23), (17, 17, 3)]
@@ -55,7 +55,7 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
         there.copy_(torch.zeros_like(there) if here.bias is None else here.bias)
 
 
-def copy_layer(ours: EncoderLayer | DecoderLayer, theirs: nn.Module) -> nn.Module:
+def copy_layer(ours: SelfAttentionLayer | DecoderLayer, theirs: nn.Module) -> nn.Module:
     copy_attention(ours.self_attention, theirs.self_attn)
     norms = [ours.self_attention_norm]
     if isinstance(ours, DecoderLayer):
@@ -76,7 +76,7 @@ def lengths_mask() -> Tensor:
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
-    ours = scattered(EncoderLayer(config, NoPositions()))
+    ours = scattered(SelfAttentionLayer(config, NoPositions()))
     theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config)))
     x, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
     if not masked:
@@ -96,9 +96,9 @@ def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) ->
     causal = causal_mask(TARGET)
     if masked:
         expected = theirs(x, encoded, tgt_mask=~causal, memory_key_padding_mask=~real)
-        found = ours(x, ours.read(encoded), real[:, None, :], mask=causal)
+        found = ours(x, ours.read(encoded), real[:, None, :], is_causal=True)
     else:
-        expected, found = theirs(x, encoded), ours(x, ours.read(encoded), mask=None)
+        expected, found = theirs(x, encoded), ours(x, ours.read(encoded), is_causal=False)
     torch.testing.assert_close(found, expected, **EXACT)
 
 
@@ -129,7 +129,7 @@ def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> Non
 
 
 def test_gradients_equal_torchs(config: TransformerConfig) -> None:
-    ours = scattered(EncoderLayer(config, NoPositions()))
+    ours = scattered(SelfAttentionLayer(config, NoPositions()))
     theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config))).train()
     for dropout in (theirs.dropout, theirs.dropout1, theirs.dropout2):
         dropout.p = 0.0
@@ -154,7 +154,7 @@ def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
     layer = scattered(DecoderLayer(config, NoPositions()))
     x = torch.randn(BATCH, TARGET, config.d_model).double()
     source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
-    whole, past, rows = layer(x, source, mask=causal_mask(TARGET)), None, []
+    whole, past, rows = layer(x, source, is_causal=True), None, []
     for place in range(TARGET):
         row, past = layer.step(x[:, place : place + 1], source, past=past)
         rows.append(row)
@@ -162,10 +162,10 @@ def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
     torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
 
 
-def test_a_step_of_the_encoder_layer_too(config: TransformerConfig) -> None:
-    layer = scattered(EncoderLayer(config, NoPositions()))
+def test_a_step_of_the_self_attention_layer_too(config: TransformerConfig) -> None:
+    layer = scattered(SelfAttentionLayer(config, NoPositions()))
     x = torch.randn(BATCH, TARGET, config.d_model).double()
-    whole, past, rows = layer(x, causal_mask(TARGET)), None, []
+    whole, past, rows = layer(x, is_causal=True), None, []
     for place in range(TARGET):
         row, past = layer.step(x[:, place : place + 1], past=past)
         rows.append(row)
@@ -177,13 +177,13 @@ def test_cross_weights_are_those_that_the_layer_uses(config: TransformerConfig) 
     layer = scattered(DecoderLayer(config, NoPositions()))
     x = torch.randn(BATCH, TARGET, config.d_model).double()
     source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
-    real, causal = lengths_mask()[:, None, :], causal_mask(TARGET)
-    weights = layer.cross_weights(x, source, real, mask=causal)
+    real = lengths_mask()[:, None, :]
+    weights = layer.cross_weights(x, source, real, is_causal=True)
     seen = []
     handle = layer.cross_attention.register_forward_hook(
         lambda module, args, kwargs, output: seen.append((args[0], output)), with_kwargs=True
     )
-    layer(x, source, real, mask=causal)
+    layer(x, source, real, is_causal=True)
     handle.remove()
     ((_, output),) = seen
     torch.testing.assert_close(layer.cross_attention.combine(weights, source), output, **EXACT)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from attention_book.attention import causal_mask
 from attention_book.models import LayerConfig, LayerStack
 from attention_book.models.transformer.layer_config import POSITION_KINDS
 
@@ -29,7 +28,7 @@ def test_with_a_causal_mask_a_later_vector_moves_nothing_before_it(positions):
     stack, x = make(positions=positions), torch.randn(2, 7, 20)
     other = x.clone()
     other[:, 4] += 1
-    before, after = stack(x, causal_mask(7)), stack(other, causal_mask(7))
+    before, after = stack(x, is_causal=True), stack(other, is_causal=True)
     torch.testing.assert_close(before[:, :4], after[:, :4])
     assert (before[:, 4:] - after[:, 4:]).abs().amax(dim=(0, 2)).min() > 1e-3
 
@@ -50,7 +49,7 @@ def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions, norm):
         assert torch.equal(stack.step(x[:, place : place + 1], before)[0], row)
         rows.append(row)
         assert [layer.num_keys for layer in past] == [place + 1] * 3
-    torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, causal_mask(7)))
+    torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, is_causal=True))
 
 
 def test_a_step_takes_one_vector_at_a_time():

@@ -1,4 +1,4 @@
-"""Plant a common mistake into a healthy model, its data or its optimizer, from outside.
+"""Faults: plant a common mistake into a healthy model, its data or its optimizer, from outside.
 
 What a mistake looks like is best learned where it was made on purpose. The models have no
 switches for it: while the block of :func:`planted` lasts, the thing itself is given another
@@ -16,7 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention import KeysValues, MultiHeadAttention, NoPositions, masked_softmax
+from attention_book.attention import (
+    KeysValues,
+    MultiHeadAttention,
+    NoPositions,
+    causal_mask,
+    masked_softmax,
+)
 from attention_book.models import AddNorm, Transformer
 from attention_book.text import Batch, ParallelData
 
@@ -111,11 +117,14 @@ def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
         mask: Tensor | None = None,
         *,
         offset: int = 0,
+        is_causal: bool = False,
     ) -> Tensor:
         asked, found = attention._ask(queries, keys, values, offset)
         scale = attention.scale or 1 / math.sqrt(asked.shape[-1])
         bias = attention.positions.bias(asked, found.num_keys, offset=offset, scale=scale)
         scores = asked @ found.keys.mT * scale + (0 if bias is None else bias)
+        if is_causal:
+            mask = causal_mask(*scores.shape[-2:])
         if mask is not None:
             mask = (mask.unsqueeze(1) if mask.ndim == 3 else mask).expand_as(scores).mT
         return attention._combine(masked_softmax(scores.mT, mask).mT, found.values, offset)
@@ -126,7 +135,7 @@ def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
 def no_causal_mask(model: Transformer) -> Iterator[Change]:
     """Let the decoder see whole targets in training. Step by step there is nothing to see."""
     for layer in model.decoder.layers:
-        yield layer, "forward", _with_keywords(layer.forward, mask=None)
+        yield layer, "forward", _with_keywords(layer.forward, is_causal=False)
 
 
 def _with_keywords(function: Callable[..., Any], **fixed: object) -> Callable[..., Any]:
@@ -138,18 +147,19 @@ def inverted_padding_mask(model: Transformer) -> Iterator[Change]:
     healthy = model.encode
 
     def encode(source: Tensor, source_mask: Tensor) -> Any:
-        # Sources without padding need no mask; those with some get the opposite of theirs.
+        if source_mask.all():
+            return healthy(source, source_mask)
         with ExitStack() as stack:
             for layer in model.encoder.layers:
                 stack.enter_context(_replaced(layer, "forward", _inverting(layer.forward)))
             memory = healthy(source, source_mask)
-        return replace(memory, mask=None if memory.mask is None else ~memory.mask)
+        return replace(memory, mask=~memory.mask)
 
     yield model, "encode", encode
 
 
 def _inverting(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, mask=None: forward(x, None if mask is None else ~mask)
+    return lambda x, mask: forward(x, ~mask)
 
 
 def no_positions(model: Transformer) -> Iterator[Change]:
@@ -168,17 +178,15 @@ def position_zero(model: Transformer) -> Iterator[Change]:
 def no_residual(model: Transformer) -> Iterator[Change]:
     """Return what the sublayer makes of its input, without adding the input."""
     for add_norm in _each(model, AddNorm):
-        yield add_norm, "forward", _without_sum(add_norm)
+        yield add_norm, "add", _without_sum(add_norm)
 
 
 def _without_sum(add_norm: AddNorm) -> Callable[..., Tensor]:
-    def forward(x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        if add_norm.order == "pre":
-            return sublayer(add_norm.norm(x))
-        output: Tensor = add_norm.norm(sublayer(x))
+    def add(x: Tensor, update: Tensor) -> Tensor:
+        output: Tensor = update if add_norm.order == "pre" else add_norm.norm(update)
         return output
 
-    return forward
+    return add
 
 
 def norm_over_time(model: Transformer) -> Iterator[Change]:

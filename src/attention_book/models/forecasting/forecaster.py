@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention import causal_mask
 from attention_book.foundations.checks import check_positive, check_sizes
 from attention_book.foundations.shapes import Forecast, History
 from attention_book.models.evaluating import evaluating
@@ -122,8 +121,7 @@ class Forecaster(nn.Module):
             )
         scaled = ((values - self.mean) / self.scale).to(self.embed.weight.dtype)
         vectors = self.embed(scaled.unsqueeze(-1))
-        mask = causal_mask(length, device=values.device)
-        change: Windows = self.read_out(self.stack(vectors, mask)).squeeze(-1)
+        change: Windows = self.read_out(self.stack(vectors, is_causal=True)).squeeze(-1)
         return values + self.scale * change.to(values.dtype)
 
     def forecast(self, past: History, horizon: int) -> Forecast:

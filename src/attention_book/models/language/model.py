@@ -1,11 +1,9 @@
-"""Language models: one stack of layers, and a mask that says who may see whom."""
+"""Language models, causal (GPT) and masked (BERT): one stack of layers, and who may see whom."""
 
-import math
 from dataclasses import dataclass
 
 from torch import nn
 
-from attention_book.attention import causal_mask
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
@@ -60,6 +58,7 @@ class LanguageModel(nn.Module):
         looks_ahead: Whether a token may see later ones; "buckets" counts distances accordingly.
 
     >>> import torch
+    >>> from attention_book.attention import causal_mask
     >>> model = LanguageModel(LanguageModelConfig(vocabulary=10))
     >>> model.predict(torch.tensor([[2, 7, 8]]), causal_mask(3)).shape
     torch.Size([1, 3, 10])
@@ -76,15 +75,23 @@ class LanguageModel(nn.Module):
         if config.tied:
             self.readout.weight = self.embedding.weight
 
-    def predict(self, tokens: TokenIds, mask: Mask | None) -> Logits:
-        """Return a guess at every place, from the places that ``mask`` lets it see."""
-        logits: Logits = self.readout(self.stack(self.embed(tokens), mask))
+    def predict(
+        self, tokens: TokenIds, mask: Mask | None = None, *, is_causal: bool = False
+    ) -> Logits:
+        """Return a guess at every place, from the places that it may see.
+
+        Args:
+            tokens: (batch, token).
+            mask: True where a token may see another; None hides nothing.
+            is_causal: A token sees only itself and those before it.
+        """
+        x = self.stack(self.embed(tokens), mask, is_causal=is_causal)
+        logits: Logits = self.readout(x)
         return logits
 
     def embed(self, tokens: TokenIds) -> Features:
         """Return the tokens' vectors, about 1 a feature like the sinusoidal positions."""
-        vectors: Features = self.embedding(tokens) * math.sqrt(self.config.d_model)
-        return vectors
+        return self.embedding.scaled(tokens)
 
 
 class MaskedLanguageModel(LanguageModel):
@@ -136,8 +143,7 @@ class CausalLanguageModel(LanguageModel):
 
     def forward(self, tokens: TokenIds) -> Logits:
         """Return, at every place, a guess at the token that follows."""
-        mask = causal_mask(tokens.shape[1], device=tokens.device)
-        return self.predict(tokens, mask)
+        return self.predict(tokens, is_causal=True)
 
     def start(self, batch_size: int) -> LanguageState:
         """Return the state with nothing read.

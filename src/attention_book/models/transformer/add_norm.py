@@ -64,16 +64,24 @@ class AddNorm(nn.Module):
             ValueError: if the vectors are not ``d_model`` long, or the sublayer returns
                 another shape.
         """
-        check_features("x", x, self.d_model)
-        output: Features
-        if self.order == "pre":
-            output = x + self._update(self.norm(x), sublayer)
-        else:
-            output = self.norm(x + self._update(x, sublayer))
-        return output
+        return self.add(x, sublayer(self.prepare(x)))
 
-    def _update(self, x: Features, sublayer: Callable[[Features], Features]) -> Features:
-        update = sublayer(x)
+    def prepare(self, x: Features) -> Features:
+        """Return what the sublayer gets: ``x``, normalised if the norm stands before it.
+
+        Raises:
+            ValueError: if the vectors are not ``d_model`` long.
+        """
+        check_features("x", x, self.d_model)
+        prepared: Features = self.norm(x) if self.order == "pre" else x
+        return prepared
+
+    def add(self, x: Features, update: Features) -> Features:
+        """Add the sublayer's output to its input, and normalise if the norm stands after it.
+
+        Raises:
+            ValueError: if the two have different shapes.
+        """
         if update.shape != x.shape:  # broadcasting would hide the mistake
             raise ValueError(
                 f"sublayer: expected an output of the shape {tuple(x.shape)}, "
@@ -81,4 +89,5 @@ class AddNorm(nn.Module):
             )
         if self.dropout and self.training:
             update = F.dropout(update, self.dropout)
-        return update
+        output: Features = x + update if self.order == "pre" else self.norm(x + update)
+        return output

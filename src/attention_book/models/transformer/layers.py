@@ -1,6 +1,10 @@
-"""The Transformer's layers: attention and feed-forward, each with residual and norm."""
+"""The Transformer's layers: attention and feed-forward, each with residual and norm.
 
-from jaxtyping import Bool, Float
+A self-attention layer is a layer of an encoder, and, with ``is_causal``, of a decoder-only model
+such as GPT; a decoder layer looks at a source besides.
+"""
+
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.attention import KeysValues, MultiHeadAttention, Positions
@@ -9,12 +13,9 @@ from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.feed_forward import FeedForward
 from attention_book.models.transformer.layer_config import LayerConfig
 
-#: Which target tokens each target token may see.
-Past = Bool[Tensor, "target target"]
 
-
-class EncoderLayer(nn.Module):
-    """Every source token looks at every source token, then thinks for itself.
+class SelfAttentionLayer(nn.Module):
+    """Every token looks at the tokens of its own sequence, then thinks for itself.
 
     Vaswani et al. (2017), section 3.1: self-attention and a feed-forward network, each
     with its residual connection and layer norm.
@@ -26,7 +27,7 @@ class EncoderLayer(nn.Module):
     >>> import torch
     >>> from attention_book.attention import NoPositions
     >>> config = LayerConfig(d_model=24)
-    >>> EncoderLayer(config, NoPositions())(torch.ones(2, 100, 24)).shape
+    >>> SelfAttentionLayer(config, NoPositions())(torch.ones(2, 100, 24)).shape
     torch.Size([2, 100, 24])
     """
 
@@ -38,16 +39,26 @@ class EncoderLayer(nn.Module):
         self.feed_forward = _feed_forward(config)
         self.feed_forward_norm = _add_norm(config)
 
-    def forward(self, x: Features, mask: Mask | None = None) -> Features:
-        """Return one new vector for each token; ``mask`` hides padding."""
-        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
+    def forward(
+        self, x: Features, mask: Mask | None = None, *, is_causal: bool = False
+    ) -> Features:
+        """Return one new vector for each token.
+
+        Args:
+            x: One vector for each token.
+            mask: True where a token may see another; it hides padding.
+            is_causal: A token sees only itself and those before it.
+        """
+        x = self.self_attention_norm(
+            x, lambda x: self.self_attention(x, x, x, mask, is_causal=is_causal)
+        )
         x = self.feed_forward_norm(x, self.feed_forward)
         return x
 
     def step(self, x: Features, *, past: KeysValues | None) -> tuple[Features, KeysValues]:
         """Go on by one token that sees only those before it; ``past`` is left as it was.
 
-        The rows of a call with the causal mask, one at a time.
+        The rows of a causal call, one at a time.
         """
         x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
         x = self.feed_forward_norm(x, self.feed_forward)
@@ -65,11 +76,11 @@ class DecoderLayer(nn.Module):
         positions: How positions enter the self-attention; all layers may share it.
 
     >>> import torch
-    >>> from attention_book.attention import NoPositions, causal_mask
+    >>> from attention_book.attention import NoPositions
     >>> config = LayerConfig(d_model=24)
     >>> layer = DecoderLayer(config, NoPositions()).eval()
     >>> x, source = torch.rand(2, 5, 24), layer.read(torch.rand(2, 7, 24))
-    >>> at_once = layer(x, source, mask=causal_mask(5))
+    >>> at_once = layer(x, source, is_causal=True)
     >>> first, past = layer.step(x[:, :1], source, past=None)
     >>> second, past = layer.step(x[:, 1:2], source, past=past)
     >>> torch.allclose(second, at_once[:, 1:2], atol=1e-6)
@@ -96,10 +107,17 @@ class DecoderLayer(nn.Module):
         source: KeysValues,
         source_mask: Mask | None = None,
         *,
-        mask: Past | None,
+        is_causal: bool,
     ) -> Features:
-        """Return one new vector for each token of whole targets; ``mask`` hides the future."""
-        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
+        """Return one new vector for each token of whole targets.
+
+        Args:
+            x: One vector for each target token.
+            source: What :meth:`read` made of the encoder's output.
+            source_mask: True at the source's real tokens, (batch, 1, source).
+            is_causal: Hide the future, as training must.
+        """
+        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, is_causal=is_causal))
         return self._look_and_think(x, source, source_mask)
 
     def step(
@@ -120,18 +138,12 @@ class DecoderLayer(nn.Module):
         source: KeysValues,
         source_mask: Mask | None = None,
         *,
-        mask: Past | None,
+        is_causal: bool,
     ) -> Float[Tensor, "batch head target source"]:
         """Return where each head of the cross-attention looks; arguments as in a call."""
-        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, mask))
-        seen: list[Tensor] = []
-
-        def look(x: Features) -> Features:
-            seen.append(self.cross_attention.weights(x, source, source_mask))
-            return x
-
-        self.cross_attention_norm(x, look)
-        return seen[0]
+        x = self.self_attention_norm(x, lambda x: self.self_attention(x, x, x, is_causal=is_causal))
+        queries = self.cross_attention_norm.prepare(x)
+        return self.cross_attention.weights(queries, source, source_mask)
 
     def _look_and_think(
         self, x: Features, source: KeysValues, source_mask: Mask | None
@@ -155,16 +167,10 @@ def look_back(
     2
     """
     offset = 0 if past is None else past.num_keys
-    grown: list[KeysValues] = []
-
-    def look(x: Features) -> Features:
-        new = attention.project(x, x, offset=offset)
-        grown.append(new if past is None else past.append(new))
-        looked: Features = attention(x, grown[0], offset=offset)
-        return looked
-
-    x = add_norm(x, look)
-    return x, grown[0]
+    token = add_norm.prepare(x)
+    new = attention.project(token, token, offset=offset)
+    grown = new if past is None else past.append(new)
+    return add_norm.add(x, attention(token, grown, offset=offset)), grown
 
 
 def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAttention:

@@ -1,73 +1,26 @@
-"""The Transformer: attention is all that carries anything from one token to another."""
+"""The Transformer (Vaswani et al. 2017): encoder, decoder and output layer, as a translator."""
 
-import math
 from dataclasses import replace
-from typing import cast
 
 from torch import nn
 
-from attention_book.attention import causal_mask
+from attention_book.foundations.checks import is_strict
 from attention_book.foundations.shapes import (
-    Features,
     Logits,
-    Mask,
     SourceIds,
     SourceMask,
     StepIds,
     StepLogits,
     TargetIds,
-    TokenIds,
     Weights,
 )
 from attention_book.models.recurrent.source_lengths import source_lengths
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
-from attention_book.models.transformer.layers import DecoderLayer, EncoderLayer
-from attention_book.models.transformer.stack import CreateLayer, LayerStack
+from attention_book.models.transformer.decoder import Decoder
+from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
 from attention_book.text import BOS
-
-
-class TransformerStack(LayerStack):
-    """What encoder and decoder share: embedding, positions, layers.
-
-    Args:
-        config: The model's settings.
-        embedding: Vectors of the tokens; their length is brought to about 1 a feature by
-            :math:`\\sqrt{d_\\mathrm{model}}`, that of the sinusoidal positions.
-        layer: Creates a layer.
-        looks_ahead: Whether a token may see later ones.
-
-    >>> import torch
-    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
-    >>> stack = Transformer(config).eval().encoder
-    >>> stack(torch.tensor([[4, 5]])).shape, len(stack.layers)
-    (torch.Size([1, 2, 32]), 2)
-    """
-
-    def __init__(
-        self,
-        config: TransformerConfig,
-        embedding: TokenEmbedding,
-        layer: CreateLayer,
-        *,
-        looks_ahead: bool,
-    ) -> None:
-        """Create the positions, which all layers share, and the layers."""
-        super().__init__(config, layer, looks_ahead=looks_ahead)
-        self.embedding = embedding
-
-    def embed(self, tokens: TokenIds, *, offset: int = 0) -> Features:
-        """Return the tokens' vectors with their positions, counted from ``offset``."""
-        vectors = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
-        return self.place(vectors, offset=offset)
-
-    def forward(self, tokens: TokenIds, mask: Mask | None = None) -> Features:
-        """Embed the tokens, and send them through all layers: of an encoder, which needs no more.
-
-        True in ``mask`` means: may be seen.
-        """
-        return self.run(self.embed(tokens), mask)
 
 
 class Transformer(nn.Module):
@@ -98,8 +51,8 @@ class Transformer(nn.Module):
         self.config = config
         source = _embedding(config.source_vocabulary, config, "source")
         target = _embedding(config.target_vocabulary, config, "target")
-        self.encoder = TransformerStack(config, source, EncoderLayer, looks_ahead=True)
-        self.decoder = TransformerStack(config, target, DecoderLayer, looks_ahead=False)
+        self.encoder = Encoder(config, source)
+        self.decoder = Decoder(config, target)
         self.readout = nn.Linear(config.d_model, config.target_vocabulary, bias=not config.tied)
         if config.tied:
             self.readout.weight = target.weight
@@ -111,24 +64,22 @@ class Transformer(nn.Module):
             ValueError: if the mask has another shape than ``source``, if a source is empty,
                 or if a padding token stands before a real one.
         """
-        padded = bool((source_lengths(source, source_mask) < source.shape[1]).any())
-        mask = source_mask[:, None, :] if padded else None
+        if is_strict():
+            source_lengths(source, source_mask)
+        mask = source_mask[:, None, :]
         encoded = self.encoder(source, mask)
-        layers = tuple(layer.read(encoded) for layer in self._decoder_layers())
-        return TransformerMemory(encoded, layers, mask)
+        return TransformerMemory(encoded, self.decoder.read(encoded), mask)
 
     def decode(self, target_input: TargetIds, memory: TransformerMemory) -> Logits:
         """Predict every next word of targets that begin with ``<bos>``.
 
         Raises:
-            ValueError: if a target doesn't, or there are not as many as sources.
+            ValueError: if there are not as many targets as sources; in strict mode also if a
+                target doesn't begin with ``<bos>``.
         """
         _check_target(target_input, memory.batch_size)
-        mask = causal_mask(target_input.shape[1], device=target_input.device)
-        x = self.decoder.embed(target_input)
-        for layer, source in zip(self._decoder_layers(), memory.layers, strict=True):
-            x = layer(x, source, memory.mask, mask=mask)
-        return self._read_out(x)
+        logits: Logits = self.readout(self.decoder(target_input, memory))
+        return logits
 
     def start(self, memory: TransformerMemory) -> TransformerState:
         """Return the state with nothing written."""
@@ -143,24 +94,15 @@ class Transformer(nn.Module):
         Only the new word is computed: the past is in the state, as keys and values.
 
         Raises:
-            ValueError: if the words are not as many as the state's sentences, or the
-                first is not ``<bos>``.
+            ValueError: if the words are not as many as the state's sentences; in strict mode
+                also if the first is not ``<bos>``.
         """
         _check_axes(token, ("batch",), state.batch_size)
         if state.position == 0:
             _check_begins(token[:, None])
-        x = self.decoder.embed(token[:, None], offset=state.position)
-        past = []
-        for index, layer in enumerate(self._decoder_layers()):
-            x, grown = layer.step(
-                x,
-                state.memory.layers[index],
-                state.memory.mask,
-                past=state.past[index] if state.past else None,
-            )
-            past.append(grown)
-        after = TransformerState(state.memory, tuple(past), state.position + 1)
-        return self._read_out(x)[:, 0], after
+        features, after = self.decoder.step(token, state)
+        logits: StepLogits = self.readout(features)[:, 0]
+        return logits, after
 
     def forward(
         self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
@@ -182,19 +124,7 @@ class Transformer(nn.Module):
         """
         memory = self.encode(source, source_mask)
         _check_target(target_input, memory.batch_size)
-        mask = causal_mask(target_input.shape[1], device=target_input.device)
-        *below, last = self._decoder_layers()
-        x = self.decoder.embed(target_input)
-        for layer, keys_values in zip(below, memory.layers, strict=False):
-            x = layer(x, keys_values, memory.mask, mask=mask)
-        return last.cross_weights(x, memory.layers[-1], memory.mask, mask=mask).mean(dim=1)
-
-    def _decoder_layers(self) -> list[DecoderLayer]:
-        return cast("list[DecoderLayer]", list(self.decoder.layers))
-
-    def _read_out(self, x: Features) -> Logits:
-        logits: Logits = self.readout(self.decoder.norm(x))
-        return logits
+        return self.decoder.cross_weights(target_input, memory).mean(dim=1)
 
 
 def _embedding(size: int, config: TransformerConfig, name: str) -> TokenEmbedding:
@@ -221,7 +151,9 @@ def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources:
 
 def _check_begins(target_input: TargetIds) -> None:
     """Check that every target begins with <bos>: else every prediction stands one place off."""
-    first = target_input[:, :1]
-    if first.shape[1] == 0 or bool((first != BOS).any()):
-        got = "nothing" if first.shape[1] == 0 else str(first[first != BOS][0].item())
+    if target_input.shape[1] == 0:
+        raise ValueError(f"target: expected <bos> = {BOS} as the first token, got nothing")
+    first = target_input[:, 0]
+    if is_strict() and bool((first != BOS).any()):
+        got = int(first[first != BOS][0])
         raise ValueError(f"target: expected <bos> = {BOS} as the first token, got {got}")

@@ -1,4 +1,4 @@
-"""A stack of layers: what all models of this kind have in common."""
+"""Stacks of layers: what encoder, decoder, language models, ViT and forecaster have in common."""
 
 from collections.abc import Callable
 from typing import cast
@@ -9,30 +9,25 @@ from attention_book.attention import KeysValues, Positions
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.layer_positions import create_positions
-from attention_book.models.transformer.layers import EncoderLayer
+from attention_book.models.transformer.layers import SelfAttentionLayer
 
 #: Makes a layer of the settings and the positions that all layers share.
 CreateLayer = Callable[[LayerConfig, Positions], nn.Module]
 
 
-class LayerStack(nn.Module):
-    """Positions, and layers of attention over whatever vectors: words, patches, measurements.
+class Stack(nn.Module):
+    """Positions, layers, and the norm that pre-norm needs at the end; a subclass runs them.
 
     Args:
         config: The settings.
         layer: Creates a layer.
-        looks_ahead: Whether a position may see later ones; where it may not, the caller
-            gives the causal mask.
+        looks_ahead: Whether a position may see later ones: some positions depend on it.
 
-    >>> import torch
-    >>> stack = LayerStack(LayerConfig(d_model=24))
-    >>> stack(torch.ones(2, 7, 24)).shape
-    torch.Size([2, 7, 24])
+    >>> len(Stack(LayerConfig(num_layers=3), SelfAttentionLayer, looks_ahead=True).layers)
+    3
     """
 
-    def __init__(
-        self, config: LayerConfig, layer: CreateLayer = EncoderLayer, *, looks_ahead: bool = True
-    ) -> None:
+    def __init__(self, config: LayerConfig, layer: CreateLayer, *, looks_ahead: bool) -> None:
         """Create the positions, which all layers share, and the layers."""
         super().__init__()
         self.positions = create_positions(config, looks_ahead=looks_ahead)
@@ -46,10 +41,29 @@ class LayerStack(nn.Module):
         features: Features = self.dropout(self.positions(vectors, offset=offset))
         return features
 
-    def run(self, x: Features, mask: Mask | None = None) -> Features:
+
+class LayerStack(Stack):
+    """Layers of self-attention over whatever vectors: words, patches, measurements.
+
+    Args:
+        config: The settings.
+        looks_ahead: Whether a position may see later ones; where it may not, the caller
+            says ``is_causal``.
+
+    >>> import torch
+    >>> stack = LayerStack(LayerConfig(d_model=24))
+    >>> stack(torch.ones(2, 7, 24)).shape
+    torch.Size([2, 7, 24])
+    """
+
+    def __init__(self, config: LayerConfig, *, looks_ahead: bool = True) -> None:
+        """Create the positions, which all layers share, and the layers."""
+        super().__init__(config, SelfAttentionLayer, looks_ahead=looks_ahead)
+
+    def run(self, x: Features, mask: Mask | None = None, *, is_causal: bool = False) -> Features:
         """Send vectors that have their positions through all layers."""
         for layer in self.layers:
-            x = layer(x, mask)
+            x = layer(x, mask, is_causal=is_causal)
         features: Features = self.norm(x)
         return features
 
@@ -58,7 +72,7 @@ class LayerStack(nn.Module):
     ) -> tuple[Features, tuple[KeysValues, ...]]:
         """Go on by one position that sees those before it, and return the past grown by it.
 
-        The law: the rows of a call with the causal mask, one at a time.
+        The law: the rows of a causal call, one at a time.
 
         Args:
             vectors: One for each example, (batch, 1, d_model).
@@ -74,12 +88,20 @@ class LayerStack(nn.Module):
                 f"got the shape {tuple(vectors.shape)}"
             )
         x, grown = self.place(vectors, offset=past[0].num_keys if past else 0), []
-        for index, layer in enumerate(cast("list[EncoderLayer]", list(self.layers))):
+        for index, layer in enumerate(cast("list[SelfAttentionLayer]", list(self.layers))):
             x, seen = layer.step(x, past=past[index] if past else None)
             grown.append(seen)
         features: Features = self.norm(x)
         return features, tuple(grown)
 
-    def forward(self, vectors: Features, mask: Mask | None = None) -> Features:
-        """Return one new vector for each; True in ``mask`` means: may be seen."""
-        return self.run(self.place(vectors), mask)
+    def forward(
+        self, vectors: Features, mask: Mask | None = None, *, is_causal: bool = False
+    ) -> Features:
+        """Return one new vector for each.
+
+        Args:
+            vectors: (batch, position, d_model).
+            mask: True where a position may see another.
+            is_causal: A position sees only itself and those before it.
+        """
+        return self.run(self.place(vectors), mask, is_causal=is_causal)

@@ -17,7 +17,7 @@ class TransformerMemory:
         encoded: The encoder's output, (batch, source, d_model).
         layers: For each decoder layer, the source's keys and values as its
             cross-attention compares them: projected once, here.
-        mask: True at real tokens, (batch, 1, source); None where no source is padded.
+        mask: True at real tokens, (batch, 1, source).
 
     >>> import torch
     >>> from attention_book.models import Transformer, TransformerConfig
@@ -30,7 +30,7 @@ class TransformerMemory:
 
     encoded: Features
     layers: tuple[KeysValues, ...]
-    mask: Bool[Tensor, "batch 1 source"] | None
+    mask: Bool[Tensor, "batch 1 source"]
 
     @property
     def batch_size(self) -> int:
@@ -42,7 +42,7 @@ class TransformerMemory:
         return TransformerMemory(
             self.encoded[rows],
             tuple(layer.select(rows) for layer in self.layers),
-            None if self.mask is None else self.mask[rows],
+            self.mask[rows],
         )
 
 
