@@ -38,7 +38,7 @@ class Room:
         """Take the memory; nothing is written yet."""
         self.size, self.used = size, 0
         # What is made while only inferring could not be written to afterwards.
-        with torch.inference_mode(mode=False):
+        with torch.inference_mode(False):
             self.memory = tuple(
                 torch.empty(
                     *each.shape[:2], size, each.shape[3], dtype=each.dtype, device=each.device

@@ -39,13 +39,15 @@ class GrowingTable:
             ValueError: if the offset is negative.
         """
         check_offset(offset)
+        if torch.compiler.is_compiling():  # a graph keeps no table between calls
+            return self.compute(offset + num_positions).to(like.dtype).to(like.device)[offset:]
         # Kept here too: another thread may put another table in its place at any moment.
         table = self.table
         end, length = offset + num_positions, len(table)
         too_short = length < end
         if too_short or (table.dtype, table.device) != (like.dtype, like.device):
             # A table made while only inferring could not be used for training later.
-            with torch.inference_mode(mode=False):
+            with torch.inference_mode(False):
                 exact = self.compute(max(end, 2 * length) if too_short else length)
                 self.table = table = exact.to(like.dtype).to(like.device)
         return table[offset:end]
