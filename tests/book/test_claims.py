@@ -1,10 +1,8 @@
 """A claim and its assertion belong together, and the list says what the chapters say."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
-from evidence.claims import chapters as claims
 from evidence.claims.cells import evidence
 from lxml import html
 from tiny import HEADER, cell, make_book
@@ -215,14 +213,6 @@ def test_a_slug_is_one_chapters_alone(tiny_book):
     for _ in range(2):
         log = book.build(fails=True)
         assert f"book/b.md:{line}: the claim b-answer stands in a.md:{line} already" in log
-
-
-def test_claims_read_side_by_side_are_merged():
-    theirs = SimpleNamespace(claims={"a": ["new"], "b": ["theirs"]}, claims_pages={"list": True})
-    ours = SimpleNamespace(claims={"a": ["old"], "b": ["ours"]})
-    claims.merge(None, ours, {"a", "list"}, theirs)
-    assert ours.claims == {"a": ["new"], "b": ["ours"]}
-    assert ours.claims_pages == {"list": True}
 
 
 def test_where_an_assertion_may_carry_its_claim():
