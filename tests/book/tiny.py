@@ -1,16 +1,14 @@
 """A book of a few pages, built by the real command with the book's own extensions."""
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from warm import jupyter_book
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "book" / "_ext"
-JUPYTER_BOOK = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
 
 HEADER = """\
 ---
@@ -60,16 +58,8 @@ class TinyBook:
         How strict the build that runs these tests is does not count here.
         """
         ours = {name: value for name, value in os.environ.items() if name != "BOOK_STRICT"}
-        done = subprocess.run(
-            [*JUPYTER_BOOK, "build", "book/"],
-            cwd=self.repo,
-            env={**ours, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        log = done.stdout + done.stderr
-        assert (done.returncode != 0) == fails, f"exit status {done.returncode}\n{log}"
+        status, log = jupyter_book(["build", "book/"], self.repo, {**ours, **environment})
+        assert (status != 0) == fails, f"exit status {status}\n{log}"
         return log
 
 
