@@ -31,13 +31,14 @@ from evidence.claims.measurements import (
     digest_of_cells,
     measured_on,
     robustness,
+    robustness_text,
 )
 
 STATIC = Path(__file__).parent / "static"
 EVIDENCE = Bilingual("证据", "evidence")
 
-#: The pages with a list.
-LISTS = PerPage[bool]("claims_pages")
+#: The pages with a list, and the digest of the robustness run's record when each was read.
+LISTS = PerPage[str]("claims_pages")
 #: Of all that the list shows.
 LIST_DIGEST = PerBook("claims_digest", "")
 
@@ -50,8 +51,19 @@ class ClaimsListDirective(SphinxDirective):
     """``{claims-list}``: every claim of the book."""
 
     def run(self) -> list[nodes.Node]:
-        LISTS.of(self.env)[self.env.docname] = True
+        LISTS.of(self.env)[self.env.docname] = record_digest(self.env.app)
         return [ClaimsHere()]
+
+
+def record_digest(app: Sphinx) -> str:
+    """Return a digest of the robustness run's record."""
+    return hashlib.sha256(robustness_text(app).encode()).hexdigest()
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Read a list again after another robustness run."""
+    now = record_digest(app)
+    return [page for page, digest in LISTS.of(env).items() if digest != now]
 
 
 def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
@@ -172,6 +184,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_css_file("claims.css")
     app.connect("config-inited", add_static)
     LISTS.connect(app)
+    app.connect("env-get-outdated", outdated)
     app.connect("env-get-updated", pages_to_write, priority=950)  # after the numbers are given
     app.connect("doctree-resolved", link_to_list)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -66,10 +66,16 @@ def by_name(found: list[Measurement]) -> dict[str, list[Measurement]]:
     return names
 
 
+def robustness_text(app: Sphinx) -> str:
+    """Return the record of the robustness run as it is written; "" where there was none."""
+    path = Path(app.srcdir).parent / RECORD
+    return path.read_text(encoding="utf8") if path.is_file() else ""
+
+
 def robustness(app: Sphinx) -> dict[str, Any]:
     """Return the record of the robustness run; empty where there was none."""
-    path = Path(app.srcdir).parent / RECORD
-    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+    record: dict[str, Any] = json.loads(robustness_text(app) or "{}")
+    return record
 
 
 def both(zh: str, en: str) -> list[nodes.Node]:
