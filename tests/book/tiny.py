@@ -1,6 +1,7 @@
 """A book of a few pages, built by the real command with the book's own extensions."""
 
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,11 @@ class TinyBook:
     def page(self, name: str) -> str:
         return self.html.joinpath(f"{name}.html").read_text(encoding="utf8")
 
+    def copy(self, folder: Path) -> "TinyBook":
+        """Return the book as it is, in another folder: what it has executed, it has there."""
+        shutil.copytree(self.repo, folder / "repo")
+        return TinyBook(folder / "repo")
+
     def build(self, *, fails: bool = False, **environment: str) -> str:
         """Run `jupyter-book build book/`; return what it printed.
 
@@ -71,8 +77,6 @@ def make_book(
     for folder in ("book/figures", "src/tiny"):
         (repo / folder).mkdir(parents=True)
     (repo / "src/tiny/__init__.py").write_text("ANSWER = 42\n", encoding="utf8")
-    keyed = {"evidence", "evidence.execution"} & set(extensions)
-    nothing_hidden = {"keyed_execution_hidden": []} if keyed else {}  # cells may use myst_nb
     config = {
         "title": "Tiny",
         "author": "Nobody",
@@ -89,7 +93,7 @@ def make_book(
         "sphinx": {
             "local_extensions": {name: str(EXTENSIONS) for name in extensions},
             "recursive_update": True,
-            "config": {"language": "en", **nothing_hidden, **(settings or {})},
+            "config": {"language": "en", **(settings or {})},
         },
     }
     toc = {
