@@ -3,7 +3,7 @@ import re
 import pytest
 from lxml import etree
 from reference.package_names import find_definition, module_file, public_names, written_signature
-from tiny import HEADER, ROOT, cell
+from tiny import HEADER, ROOT, cell, make_book
 
 EXTENSIONS = [
     "bilingual",
@@ -116,9 +116,11 @@ SHOWING = """
 """
 
 
-@pytest.fixture
-def book(tiny_book):
-    made = tiny_book(
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The book as it is built, with its package and its summaries."""
+    made = make_book(
+        tmp_path_factory.mktemp("api"),
         EXTENSIONS,
         settings=SETTINGS,
         intro="# T\n\nSee {py:func}`tiny.pool` and {py:class}`torch.nn.Linear`.\n",
@@ -131,7 +133,14 @@ def book(tiny_book):
     (made.book / "api/summaries.yml").write_text(SUMMARIES, encoding="utf8")
     for name, text in PACKAGE.items():
         (made.repo / "src/tiny" / name).write_text(text.lstrip(), encoding="utf8")
+    made.build()
     return made
+
+
+@pytest.fixture
+def book(built, tmp_path):
+    """The same for a test that changes it."""
+    return built.copy(tmp_path)
 
 
 def entry(page, name):
@@ -143,7 +152,6 @@ def text_of(element):
 
 
 def test_entries_are_complete_and_linked_both_ways(book):
-    book.build()
     api = book.page("api")
     pool = entry(api, "tiny.pool")
     signature = text_of(pool[0])
@@ -174,26 +182,45 @@ def test_entries_are_complete_and_linked_both_ways(book):
     assert "另一题目" in book.page("api"), "a new title reaches the reference"
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "complaint"),
-    [
-        ("book/api.md", "Sample\nNAMES", "NAMES", "tiny.attention.Sample is public but stands in"),
-        ("book/api.md", "Sample\n", "Sample\nSample\n", "tiny.attention.Sample has more than one"),
-        ("book/api.md", "Sample\n", "Sample\nSimple\n", "tiny.attention.Simple is no public name"),
-        ("book/api/summaries.yml", "  tiny.pool", "  tiny.pole", "tiny.pool: public names and"),
-        ("book/api/summaries.yml", "  Queries", "  Query", "Queries: tensor types and"),
-        ("book/intro.md", "{py:func}`tiny.pool`", "{py:func}`tiny.pull`", "not found: tiny.pull"),
-        ("src/tiny/__init__.py", '["pool"]', '["pool", "Layer"]', "Layer"),
-    ],
-)
-def test_what_does_not_fit_fails_the_build(book, file, old, new, complaint):
+#: What does not fit, all of it in one book: file, before, after, and what is said of it.
+WRONG = [
+    ("book/api.md", "\nNAMES\n", "\n", "tiny.attention.NAMES is public but stands in no page"),
+    ("book/api.md", "Sample\n", "Sample\nSample\n", "tiny.attention.Sample has more than one"),
+    ("book/api.md", "Layer\n", "Layer\nSimple\n", "tiny.attention.Simple is no public name"),
+    ("book/api/summaries.yml", "  tiny.pool", "  tiny.pole", "tiny.pool: public names and"),
+    ("book/api/summaries.yml", "  Queries", "  Query", "Queries: tensor types and"),
+    ("book/intro.md", "{py:func}`tiny.pool`", "{py:func}`tiny.pull`", "not found: tiny.pull"),
+]
+
+
+def change(book, file, old, new):
     path = book.repo / file
     text = path.read_text(encoding="utf8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf8")
-    if "__init__" in file:  # offered by two modules: one entry, under the shorter name
-        path.write_text(path.read_text(encoding="utf8") + "from tiny.attention import Layer\n")
-    assert complaint in book.build(fails=True)
+
+
+@pytest.fixture(scope="module")
+def complaints(built, tmp_path_factory):
+    """What is said of a book with everything wrong that can be."""
+    book = built.copy(tmp_path_factory.mktemp("wrong"))
+    for file, old, new, _ in WRONG:
+        change(book, file, old, new)
+    return book.build(fails=True)
+
+
+@pytest.mark.parametrize("complaint", [complaint for _, _, _, complaint in WRONG])
+def test_what_does_not_fit_fails_the_build(complaints, complaint):
+    assert complaint in complaints
+
+
+def test_a_name_that_two_modules_offer_has_one_entry_under_the_shorter(book):
+    change(book, "src/tiny/__init__.py", '["pool"]', '["pool", "Layer"]')
+    with (book.repo / "src/tiny/__init__.py").open("a", encoding="utf8") as file:
+        file.write("from tiny.attention import Layer\n")
+    log = book.build(fails=True)
+    assert "tiny.attention.Layer is no public name" in log
+    assert "tiny.Layer is public but stands in no page" in log
 
 
 def test_nothing_is_imported_to_know_the_names():

@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import pytest
 from evidence.execution.forked_kernels import SUPPORTED
 from evidence.execution.notebook_runner import Run, execute_all, kernel_environment
-from tiny import HEADER, JUPYTER_BOOK, cell
+from tiny import HEADER, cell
+from warm import JUPYTER_BOOK
 
 KEYED = ["evidence.execution", "evidence.strict_build"]
 
@@ -286,6 +288,8 @@ def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
         cwd=book.repo,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     ) as build:
         try:
             assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))

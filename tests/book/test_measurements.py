@@ -6,7 +6,7 @@ import re
 import pytest
 from lxml import html
 from test_claims import EXTENSIONS, LIST, claim
-from tiny import HEADER, cell
+from tiny import HEADER, cell, make_book
 
 SETUP = "from attention_book.course import notebook\nanswer = {answer}\n"
 BOXED = 'notebook.measure("b-boxed", answer, above=[40, 41], draws=3)'
@@ -32,17 +32,35 @@ def chapter(*, answer=42, error=0):
     )
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The book with all measurements as they should be, and what its build printed."""
+    folder = tmp_path_factory.mktemp("measurements")
+    book = make_book(folder, EXTENSIONS, intro="# T\n", b=chapter(), claims=LIST)
+    return book, book.build()
+
+
 @pytest.fixture
-def book(tiny_book):
-    return tiny_book(EXTENSIONS, intro="# T\n", b=chapter(), claims=LIST)
+def book(built, tmp_path):
+    """The same book for a test that changes it."""
+    return built[0].copy(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def missed(built, tmp_path_factory):
+    """The book with a measurement that does not come out, and what its build printed."""
+    book = built[0].copy(tmp_path_factory.mktemp("missed"))
+    book.write(b=chapter(answer=39))
+    return book, book.build()
 
 
 def text_of(page, xpath):
     return " ".join(" ".join(html.fromstring(page).xpath(xpath + "//text()")).split())
 
 
-def test_a_measurement_that_comes_out_is_told_with_its_numbers(book):
-    assert "all 2 measurements came out here" in book.build()
+def test_a_measurement_that_comes_out_is_told_with_its_numbers(built):
+    book, log = built
+    assert "all 2 measurements came out here" in log
     assert "measurement-missed" not in book.page("b")
     facts = text_of(book.page("claims"), "//div[@id='claim-b-boxed']")
     assert "A measurement: 42 > 41, over 3 draws or trainings." in facts
@@ -55,9 +73,8 @@ def test_a_measurement_that_comes_out_is_told_with_its_numbers(book):
     assert "b-loose A measurement: 42 < 50." in further.replace("测量：42 < 50。 ", "")
 
 
-def test_a_false_measurement_marks_page_and_list_and_ends_well(book):
-    book.write(b=chapter(answer=39))
-    log = book.build()
+def test_a_false_measurement_marks_page_and_list_and_ends_well(missed):
+    book, log = missed
     assert "1 of 2 measurements did not come out here: b-boxed (39 > 41)" in log
     block = text_of(book.page("b"), "//div[@id='claim-b-boxed']")
     assert "39 > 41 is false here" in block
@@ -74,8 +91,8 @@ def test_a_measurement_without_a_claim_is_told_below_its_cell(book):
     assert "60 < 50 is false here" in " ".join(note.text_content().split())
 
 
-def test_a_false_measurement_is_an_error_where_that_is_asked_for(book):
-    book.write(b=chapter(answer=39))
+def test_a_false_measurement_is_an_error_where_that_is_asked_for(missed, tmp_path):
+    book = missed[0].copy(tmp_path)
     for _ in range(2):
         log = book.build(fails=True, BOOK_STRICT="1")
         (line,) = re.findall(r"book/b\.md:\d+: (?!WARNING).*", log.partition("not sound")[2])
@@ -113,23 +130,22 @@ def test_a_name_is_one_chapters_alone(book):
     assert "the measurement b-loose stands in b already" in book.build(fails=True)
 
 
-@pytest.mark.parametrize("same_cells", [True, False])
-def test_the_list_tells_where_a_measurement_held(book, same_cells):
+def test_the_list_tells_where_a_measurement_held(book):
     import robustness
 
     folder = book.repo / "benchmarks"
     folder.mkdir()
-    cells = robustness.code_cells(book.book / "b.md")
+    cells = robustness.digest_of_cells(robustness.code_cells(book.book / "b.md"))
     worst = {"value": 41.5, "relation": "above", "bound": 41, "run": "seed+3000"}
     held = {"b-boxed": {"held": 12, "runs": 13, "missed": ["avx2"], "worst": worst}}
-    digest = robustness.digest_of_cells(cells) if same_cells else "of other cells"
-    record = {"b": {"cells": digest, "measurements": held}}
-    (folder / "robustness.json").write_text(json.dumps(record), encoding="utf8")
-    book.build()
-    facts = text_of(book.page("claims"), "//div[@id='claim-b-boxed']").replace(" )", ")")
-    facts = facts.replace("( ", "(").replace(") .", ").")
     told = "It held in 12 of 13 runs with other seeds and kernels; smallest margin 0.5 (seed+3000)."
-    assert (told in facts) == same_cells
+    for digest in (cells, "of other cells"):
+        record = {"b": {"cells": digest, "measurements": held}}
+        (folder / "robustness.json").write_text(json.dumps(record), encoding="utf8")
+        book.build()
+        facts = text_of(book.page("claims"), "//div[@id='claim-b-boxed']").replace(" )", ")")
+        facts = facts.replace("( ", "(").replace(") .", ").")
+        assert (told in facts) == (digest == cells)
 
 
 def test_a_block_without_its_partner_is_named(tiny_book):

@@ -1,16 +1,15 @@
 """A book of a few pages, built by the real command with the book's own extensions."""
 
 import os
-import subprocess
-import sys
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from warm import jupyter_book
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "book" / "_ext"
-JUPYTER_BOOK = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
 
 HEADER = """\
 ---
@@ -54,22 +53,19 @@ class TinyBook:
     def page(self, name: str) -> str:
         return self.html.joinpath(f"{name}.html").read_text(encoding="utf8")
 
+    def copy(self, folder: Path) -> "TinyBook":
+        """Return the book as it is, in another folder: what it has executed, it has there."""
+        shutil.copytree(self.repo, folder / "repo")
+        return TinyBook(folder / "repo")
+
     def build(self, *, fails: bool = False, **environment: str) -> str:
         """Run `jupyter-book build book/`; return what it printed.
 
         How strict the build that runs these tests is does not count here.
         """
         ours = {name: value for name, value in os.environ.items() if name != "BOOK_STRICT"}
-        done = subprocess.run(
-            [*JUPYTER_BOOK, "build", "book/"],
-            cwd=self.repo,
-            env={**ours, **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        log = done.stdout + done.stderr
-        assert (done.returncode != 0) == fails, f"exit status {done.returncode}\n{log}"
+        status, log = jupyter_book(["build", "book/"], self.repo, {**ours, **environment})
+        assert (status != 0) == fails, f"exit status {status}\n{log}"
         return log
 
 
@@ -81,8 +77,6 @@ def make_book(
     for folder in ("book/figures", "src/tiny"):
         (repo / folder).mkdir(parents=True)
     (repo / "src/tiny/__init__.py").write_text("ANSWER = 42\n", encoding="utf8")
-    keyed = {"evidence", "evidence.execution"} & set(extensions)
-    nothing_hidden = {"keyed_execution_hidden": []} if keyed else {}  # cells may use myst_nb
     config = {
         "title": "Tiny",
         "author": "Nobody",
@@ -99,7 +93,7 @@ def make_book(
         "sphinx": {
             "local_extensions": {name: str(EXTENSIONS) for name in extensions},
             "recursive_update": True,
-            "config": {"language": "en", **nothing_hidden, **(settings or {})},
+            "config": {"language": "en", **(settings or {})},
         },
     }
     toc = {

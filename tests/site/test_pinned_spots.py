@@ -191,6 +191,6 @@ def test_a_subclass_of_inline_is_written_as_one_where_we_say_nothing() -> None:
     ],
 )
 def test_boxes_with_repeated_ids(package: str, text: str) -> None:
-    """bilingual.labels.unique_ids renames these."""
+    """website.accessible_markup.unique_ids renames these."""
     folder = Path(__import__(package).__file__).parent
     assert any(text in source.read_text("utf8") for source in folder.glob("*.py"))

@@ -1,4 +1,4 @@
-"""One source, two languages: {zh} and {en} in the text, a toggle on the page.
+"""A Sphinx extension for one source in two languages: {zh} and {en} in it, a toggle on the page.
 
 `marks` carries two languages through plain strings, `nodes` are the directives and roles,
 `pages` shows the reader's language.  Without JavaScript both languages show.

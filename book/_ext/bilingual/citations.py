@@ -1,4 +1,9 @@
-"""Citations in the reader's language: "Vaswani et al., 2017" and "Vaswani 等, 2017"."""
+"""Citations in the reader's language: "Vaswani et al., 2017" and "Vaswani 等, 2017".
+
+The sources themselves are those of sphinxcontrib-bibtex; a project without it has none.
+"""
+
+from __future__ import annotations
 
 from typing import Any
 
@@ -11,23 +16,37 @@ from bilingual.nodes import LanguageInline, language_of
 JOINTS = {"et al.": "等", " and ": " 与 "}
 
 
-def translate(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Write the joints of every resolved citation in both languages, or in its block's."""
-    for citation in doctree.findall(is_citation):
-        shown = enclosing_language(citation)
-        for text in list(citation.findall(nodes.Text)):
-            joint = next((joint for joint in JOINTS if joint in text), None)
-            if joint:
-                before, after = text.split(joint, 1)
-                words = {"zh": JOINTS[joint], "en": joint}
-                parts = [nodes.Text(before)]
-                parts += [
-                    LanguageInline("", word, language=language)
-                    for language, word in words.items()
-                    if shown in (None, language)
-                ]
-                replaced = text.parent if isinstance(text.parent, nodes.emphasis) else text
-                replaced.parent.replace(replaced, [*parts, nodes.Text(after)])
+def translate_citations(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Write the joints of a page's resolved citations in the reader's language."""
+    addresses = addresses_of_sources(app, page)
+    for reference in doctree.findall(nodes.reference):
+        if reference.get("refuri", "").partition("#")[0] in addresses:
+            translate(reference)
+
+
+def addresses_of_sources(app: Sphinx, page: str) -> set[str]:
+    """Return the addresses, as seen from a page, of the pages that list sources."""
+    domain = app.env.domains.get("cite")
+    keys = domain.data["bibliographies"] if domain else ()
+    return {app.builder.get_relative_uri(page, key.docname) for key in keys}
+
+
+def translate(citation: nodes.reference) -> None:
+    """Write the joint of a citation in both languages, or in that of the block it stands in."""
+    shown = enclosing_language(citation)
+    for text in list(citation.findall(nodes.Text)):
+        joint = next((joint for joint in JOINTS if joint in text), None)
+        if joint:
+            before, after = text.split(joint, 1)
+            words = {"zh": JOINTS[joint], "en": joint}
+            in_languages = [
+                LanguageInline("", word, language=language)
+                for language, word in words.items()
+                if shown in (None, language)
+            ]
+            replaced = text.parent if isinstance(text.parent, nodes.emphasis) else text
+            parts = [nodes.Text(before), *in_languages, nodes.Text(after)]
+            replaced.parent.replace(replaced, parts)
 
 
 def enclosing_language(node: nodes.Node | None) -> str | None:
@@ -40,11 +59,7 @@ def enclosing_language(node: nodes.Node | None) -> str | None:
     return None
 
 
-def is_citation(node: nodes.Node) -> bool:
-    return isinstance(node, nodes.reference) and "bibliography" in node.get("refuri", "")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hook, after the citations have been resolved."""
-    app.connect("doctree-resolved", translate, priority=900)
-    return {"version": "1.0", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("doctree-resolved", translate_citations, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Marks: how a text in two languages travels through code that knows only plain strings.
+"""The marks by which a text in two languages travels through code that knows only strings.
 
 Sphinx, its themes and its extensions pass words around as one plain string: a translated
 label, the text of a heading that a reference repeats, the title of a page.  A bilingual
@@ -47,8 +47,8 @@ class Bilingual(str):
         self.zh, self.en = zh, en
         return self
 
-    def __getnewargs__(self) -> tuple[str, str]:
-        return self.zh, self.en
+    def __reduce__(self) -> tuple[type[Bilingual], tuple[str, str]]:
+        return Bilingual, (self.zh, self.en)
 
     def __str__(self) -> str:
         return self

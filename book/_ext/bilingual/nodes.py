@@ -1,4 +1,4 @@
-"""The directives and roles {zh} and {en}, and the transforms that lay their results out."""
+"""The directives and the roles {zh} and {en}, and the transforms that lay out what they give."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.writers.html5 import HTML5Translator
 
 from bilingual.marks import EN, END, LANGUAGES, ZH, mark, split_pair
 
@@ -40,12 +41,12 @@ class LanguageInline(nodes.inline):
         return mark(self["language"], super().astext())
 
 
-def visit_language(translator: nodes.NodeVisitor, node: LanguageInline) -> None:
-    translator.body.append(ZH if node["language"] == "zh" else EN)  # type: ignore[attr-defined]
+def visit_language(translator: HTML5Translator, node: LanguageInline) -> None:
+    translator.body.append(ZH if node["language"] == "zh" else EN)
 
 
-def depart_language(translator: nodes.NodeVisitor, node: LanguageInline) -> None:
-    translator.body.append(END)  # type: ignore[attr-defined]
+def depart_language(translator: HTML5Translator, node: LanguageInline) -> None:
+    translator.body.append(END)
 
 
 def pass_through(translator: nodes.NodeVisitor, node: nodes.Node) -> None:
@@ -73,6 +74,7 @@ class LanguageRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         node = LanguageInline(self.rawtext, "", language=self.name)
+        self.set_source_info(node)
         renderer = getattr(self.inliner, "_renderer", None)
         if renderer is None:
             node += nodes.Text(self.text)
@@ -165,7 +167,9 @@ class PairBlocks(SphinxTransform):
         for zh in [n for n in self.document.findall(nodes.container) if language_of(n) == "zh"]:
             parent, position = zh.parent, zh.parent.index(zh)
             en = parent[position + 1] if position + 1 < len(parent) else None
-            if en is None or language_of(en) != "en" or "bl-pair" in parent.get("classes", ()):
+            if not isinstance(en, nodes.container) or language_of(en) != "en":
+                continue
+            if "bl-pair" in parent.get("classes", ()):
                 continue
             parent.remove(en)
             parent[position : position + 1] = _rows(zh, en)

@@ -1,4 +1,4 @@
-"""The pages: both languages in the markup, the reader's one shown."""
+"""A page holds both languages, and shows the reader's: templates, script, styles, first paint."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
@@ -14,6 +15,8 @@ from bilingual.marks import pick, resolve, split_pair
 from bilingual.nodes import language_of
 
 HERE = Path(__file__).parent
+#: Themes that take a list of templates for the end of the line above the text, and their own.
+ARTICLE_HEADERS = {"sphinx_book_theme": ["article-header-buttons.html"], "pydata_sphinx_theme": []}
 
 
 class BilingualTemplates(BuiltinTemplateLoader):
@@ -22,11 +25,14 @@ class BilingualTemplates(BuiltinTemplateLoader):
     `template_bridge` is Sphinx's own hook for the object that renders pages.
     """
 
-    def render(self, template: str, context: dict[str, Any]) -> str:
+    def render(  # type: ignore[override]  # the hook's type, too, is wrong about its result
+        self, template: str, context: dict[str, Any]
+    ) -> str:
         return resolve(super().render(template, context))
 
 
 def configure(app: Sphinx, config: Config) -> None:
+    """Add our templates, script and styles; put the toggle where the theme has a place for it."""
     config.template_bridge = f"{__name__}.BilingualTemplates"
     config.templates_path.insert(0, str(HERE / "templates"))
     config.html_static_path.append(str(HERE / "static"))
@@ -37,10 +43,9 @@ def configure(app: Sphinx, config: Config) -> None:
     )
     app.add_js_file("language.js", loading_method="defer")
     app.add_css_file("language.css", priority=890)
-    config.html_theme_options["article_header_end"] = [
-        "language-toggle.html",
-        "article-header-buttons.html",
-    ]
+    if config.html_theme in ARTICLE_HEADERS:
+        header = ["language-toggle.html", *ARTICLE_HEADERS[config.html_theme]]
+        config.html_theme_options["article_header_end"] = header
 
 
 def page_context(
@@ -48,7 +53,7 @@ def page_context(
 ) -> None:
     """Give the templates the home page's title and a description in both languages."""
     home = app.env.titles.get(app.config.root_doc)
-    if home is not None:
+    if home is not None and isinstance(app.builder, StandaloneHTMLBuilder):
         context["root_title"] = app.builder.render_partial(home)["title"]
     context["description"] = {
         language: _first_words(doctree, language) if doctree else "" for language in ("zh", "en")

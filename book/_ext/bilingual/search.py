@@ -1,4 +1,4 @@
-"""Search in two languages: an index of sections, each with its words in both.
+"""The search in two languages: an index of sections, each with its words in both.
 
 Sphinx's own index can't find two-character Chinese words and lists a heading in all
 languages at once.  Ours is a list of sections with their text; the browser searches it:
@@ -16,16 +16,20 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.search.en import SearchEnglish
 
+from bilingual.environment import PerPage, reading_order
 from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
-from bilingual.reading_order import reading_order
 
 SILENT = (nodes.comment, nodes.raw, nodes.title, nodes.target, nodes.system_message, addnodes.index,
           addnodes.toctree, addnodes.desc_signature)  # fmt: skip
 BREAKS = (nodes.TextElement, nodes.Structural, nodes.Body)
+
+
+#: The sections of each page, as the browser gets them.
+SECTIONS = PerPage[list[list[str]]]("bilingual_search")
 
 
 class Section:
@@ -54,7 +58,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember the sections of a chapter that was just read."""
     sections: list[Section] = []
     _walk(doctree, None, "", sections)
-    _store(app.env)[app.env.docname] = [section.entry() for section in sections]
+    SECTIONS.of(app.env)[app.env.docname] = [section.entry() for section in sections]
 
 
 def _walk(node: nodes.Node, section: Section | None, language: str, found: list[Section]) -> None:
@@ -87,25 +91,11 @@ def _open(node: nodes.Node) -> Section | None:
     return None
 
 
-def _store(env: BuildEnvironment) -> dict[str, list[list[str]]]:
-    if not hasattr(env, "bilingual_search"):
-        env.bilingual_search = {}  # type: ignore[attr-defined]
-    return env.bilingual_search  # type: ignore[attr-defined, no-any-return]
-
-
-def forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    _store(env).pop(docname, None)
-
-
-def merge(app: Sphinx, env: BuildEnvironment, docnames: set[str], other: BuildEnvironment) -> None:
-    _store(env).update({name: _store(other)[name] for name in docnames if name in _store(other)})
-
-
 def write_index(app: Sphinx, exception: Exception | None) -> None:
     """Write the index if it changed."""
     if exception or app.builder.format != "html":
         return
-    store = _store(app.env)
+    store = SECTIONS.of(app.env)
     pages = [
         [app.builder.get_target_uri(name), store[name]]
         for name in reading_order(app.env)
@@ -127,15 +117,15 @@ def search_page(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def replace_sphinx_search(app: Sphinx) -> None:
-    if app.builder.format == "html":
-        app.builder.search = False  # Sphinx's switch for its index and its search page
+    """Switch off Sphinx's own index and its search page."""
+    if isinstance(app.builder, StandaloneHTMLBuilder):
+        app.builder.search = False
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", replace_sphinx_search)
     app.connect("doctree-read", collect, priority=950)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
+    SECTIONS.connect(app)
     app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write_index)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

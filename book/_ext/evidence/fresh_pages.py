@@ -1,10 +1,11 @@
-"""Never show a stale page: decide by contents what to read again.
+"""No page is stale: what is read again is decided by contents.
 
 Sphinx compares modification times, which lie after a checkout or a copy, and knows nothing of
-the extensions of this folder. Here
+the extensions beside this one. Here
 
-* a change of an extension, a template, a stylesheet or an installed package, or a build that was
-  interrupted, makes Sphinx forget the saved pages (executed cells are kept, see keyed_execution);
+* a change of one of our extensions, a template, a stylesheet or an installed package, or a build
+  that was interrupted, makes Sphinx forget the saved pages (executed cells are kept, see
+  keyed_execution);
 * a page is read again when its source or a file it includes has other contents than at its last
   reading, whatever the clock says;
 * where no page is read, Sphinx's global sums (figure numbers, the bibliography), for which it
@@ -16,6 +17,7 @@ import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
+from bilingual.environment import PerPage
 from docutils import nodes
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
 from sphinx.environment import BuildEnvironment
@@ -24,6 +26,8 @@ EXTENSIONS = Path(__file__).parents[1]
 STATE = "fresh_pages.txt"
 #: What is computed over all pages once they have been read.
 GLOBAL_SUMS = ("env-updated", "env-get-updated")
+#: Of each page, and of the files that it includes, at its last reading.
+DIGESTS = PerPage[str]("page_digests")
 
 
 def digest_of_files(paths: Iterable[Path], root: Path) -> str:
@@ -38,7 +42,11 @@ def digest_of_files(paths: Iterable[Path], root: Path) -> str:
 
 def machinery_digest() -> str:
     """Return a digest of what turns sources into pages: our extensions, the installed packages."""
-    files = [p for p in EXTENSIONS.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    files = [
+        path
+        for path in EXTENSIONS.rglob("*")
+        if path.is_file() and path.suffix != ".md" and "__pycache__" not in path.parts
+    ]
     packages = sorted(p.name for p in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
     return hashlib.sha256(
         (digest_of_files(files, EXTENSIONS) + "\n".join(packages)).encode()
@@ -52,6 +60,7 @@ def page_digest(env: BuildEnvironment, docname: str) -> str:
 
 
 def forget_saved_pages(app: Sphinx) -> None:
+    """Let the next build read every page again."""
     Path(app.doctreedir, ENV_PICKLE_FILENAME).unlink(missing_ok=True)
 
 
@@ -62,39 +71,53 @@ def compare_machinery(app: Sphinx) -> None:
         forget_saved_pages(app)
 
 
-def changed_pages(
-    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
-) -> list[str]:
-    app.pages_were_removed = bool(removed)  # type: ignore[attr-defined]
-    known: dict[str, str] = getattr(env, "page_digests", {})
-    unchecked = env.found_docs - added - changed
-    return [d for d in unchecked if d in known and known[d] != page_digest(env, d)]
+class Changes:
+    """What has changed since the last build, as this one finds out."""
 
+    def __init__(self) -> None:
+        self.pages_are_gone = False
 
-def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    if docnames or app.pages_were_removed:  # type: ignore[attr-defined]
-        # Until `finish` writes it again, the build counts as interrupted.
-        Path(app.doctreedir, STATE).unlink(missing_ok=True)
-    else:
-        for event in GLOBAL_SUMS:
-            app.events.listeners[event].clear()
+    def changed_pages(
+        self,
+        app: Sphinx,
+        env: BuildEnvironment,
+        added: set[str],
+        changed: set[str],
+        removed: set[str],
+    ) -> list[str]:
+        """Return the pages whose contents differ, whatever the clock says."""
+        self.pages_are_gone = bool(removed)
+        known = DIGESTS.of(env)
+        unchecked = env.found_docs - added - changed
+        return [d for d in unchecked if d in known and known[d] != page_digest(env, d)]
+
+    def begin(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        """Note that a build is under way; where no page is read, leave the global sums alone."""
+        if docnames or self.pages_are_gone:
+            # Until `finish` writes it again, the build counts as interrupted.
+            Path(app.doctreedir, STATE).unlink(missing_ok=True)
+        else:
+            for event in GLOBAL_SUMS:
+                app.events.listeners[event].clear()
 
 
 def remember(app: Sphinx, doctree: nodes.document) -> None:
-    if not hasattr(app.env, "page_digests"):
-        app.env.page_digests = {}  # type: ignore[attr-defined]
-    app.env.page_digests[app.env.docname] = page_digest(app.env, app.env.docname)  # type: ignore[attr-defined]
+    """Remember the contents of a page that was just read."""
+    DIGESTS.of(app.env)[app.env.docname] = page_digest(app.env, app.env.docname)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Note that a build is finished, and what machinery it had."""
     if exception is None:
         Path(app.doctreedir, STATE).write_text(machinery_digest(), encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     compare_machinery(app)  # at once: Sphinx loads the saved pages right after the extensions
-    app.connect("env-get-outdated", changed_pages)
-    app.connect("env-before-read-docs", begin)
+    changes = Changes()
+    app.connect("env-get-outdated", changes.changed_pages)
+    app.connect("env-before-read-docs", changes.begin)
+    DIGESTS.connect(app)
     app.connect("doctree-read", remember)
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

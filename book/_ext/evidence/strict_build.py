@@ -1,4 +1,4 @@
-"""A book with a warning is not built: fail, say what and where, and fail again next time.
+"""A build with a warning fails, says what and where, and fails again until that is mended.
 
 `jupyter-book build` returns 0 whatever Sphinx warns about, and with `-W` the second unchanged run
 returns 0 because Sphinx does not read the pages again. Here every warning (a failing cell, an
@@ -15,7 +15,7 @@ import logging as python_logging
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from weakref import WeakKeyDictionary
 
 from docutils.nodes import Node
 from sphinx.application import Sphinx
@@ -33,8 +33,18 @@ LINE_NUMBER = re.compile(r":(\d+|None)?$")
 IN_DOCSTRING = re.compile(r":docstring of .*$")
 
 
+_FAILED: WeakKeyDictionary[Sphinx, set[str]] = WeakKeyDictionary()
+
+
+def failed_pages(app: Sphinx) -> set[str]:
+    """Return the pages of this build with a failed cell, for whoever executes cells to add to."""
+    return _FAILED.setdefault(app, set())
+
+
 @dataclass(frozen=True)
 class Problem:
+    """One warning: on which page, where it says that it comes from, and what it says."""
+
     page: str | None  # None: not a page's own, such as a wrong setting
     place: str
     message: str
@@ -57,7 +67,7 @@ class Consequences(python_logging.Filter):
 
     def filter(self, record: python_logging.LogRecord) -> bool:
         app = self.collector.app
-        failed = getattr(getattr(app, "keyed_execution", None), "failed", {})
+        failed = failed_pages(app)
         kind, subtype = getattr(record, "type", None), getattr(record, "subtype", None)
         if not failed or not (kind == "ref" or (kind, subtype) == ("mystnb", "glue")):
             return True
@@ -93,47 +103,52 @@ class Collector(python_logging.Handler):
         file = LINE_NUMBER.sub("", place)
         if file in env.found_docs:
             return file
-        if file and (docname := env.path2doc(file)) in env.found_docs:
+        docname = env.path2doc(file) if file else None
+        if docname in env.found_docs:
             return docname
-        current = env.temp_data.get("docname") or getattr(self.app.builder, "current_docname", None)
-        return current if current in env.found_docs else None
+        current = env.temp_data.get("docname") or getattr(self.app.builder, "current_docname", "")
+        return str(current) if current in env.found_docs else None
+
+    def finish(self, app: Sphinx, exception: Exception | None) -> None:
+        """Stop listening; judge a build that came to its end."""
+        python_logging.getLogger(logging.NAMESPACE).removeHandler(self)
+        if exception is None:
+            judge(app, list(self.problems))
 
     def shorten(self, place: str) -> str:
         """Return the place relative to the repository, as an editor wants it."""
         return place.removeprefix(f"{Path(self.app.srcdir).parent}/")
 
 
-def place_of(location: Any) -> str:
+def place_of(location: object) -> str:
     """Return "file:line" (or "page:line") for each of the forms that Sphinx's log allows."""
     if isinstance(location, tuple):
         docname, line = location
         return f"{docname or ''}:{line or ''}".strip(":")
     if isinstance(location, Node):
         return logging.get_node_location(location) or ""
-    return IN_DOCSTRING.sub("", location or "")
+    return IN_DOCSTRING.sub("", str(location or ""))
 
 
-def listen(app: Sphinx) -> None:
-    app.strict_build = collector = Collector(app)  # type: ignore[attr-defined]
+def listen(app: Sphinx) -> Collector:
+    """Begin to listen to Sphinx's log."""
+    collector = Collector(app)
     log = python_logging.getLogger(logging.NAMESPACE)
     log.addHandler(collector)
     for handler in log.handlers:
         handler.addFilter(Consequences(collector))
+    return collector
 
 
 def unsound_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     """Read the pages again that had a warning last time."""
     state = Path(app.doctreedir, STATE)
-    return json.loads(state.read_text(encoding="utf8")) if state.is_file() else []
+    pages: list[str] = json.loads(state.read_text(encoding="utf8")) if state.is_file() else []
+    return pages
 
 
-def judge(app: Sphinx, exception: Exception | None) -> None:
+def judge(app: Sphinx, problems: list[Problem]) -> None:
     """Fail the build if there was any warning; list them all."""
-    collector: Collector = app.strict_build  # type: ignore[attr-defined]
-    python_logging.getLogger(logging.NAMESPACE).removeHandler(collector)
-    if exception is not None:
-        return
-    problems = list(collector.problems)
     pages = sorted({problem.page for problem in problems if problem.page})
     Path(app.doctreedir, STATE).write_text(json.dumps(pages), encoding="utf8")
     if any(problem.page is None for problem in problems):
@@ -147,7 +162,7 @@ def judge(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("evidence.fresh_pages")
-    listen(app)
+    collector = listen(app)
     app.connect("env-get-outdated", unsound_pages)
-    app.connect("build-finished", judge, priority=999)  # after every extension's own finish
+    app.connect("build-finished", collector.finish, priority=999)  # after every extension's own
     return {"parallel_read_safe": True, "parallel_write_safe": True}

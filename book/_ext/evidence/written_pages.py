@@ -1,4 +1,4 @@
-"""Keep the written site in step with the book: pages speak of each other, and pages go.
+"""Written pages are kept in step with the book: they speak of each other, and they go.
 
 Sphinx writes a page again when its own source has changed. But a page repeats what others say:
 titles in the sidebar and in the links to the neighbours, the words and numbers of references,
@@ -13,10 +13,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bilingual.environment import PerBook
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from evidence.fresh_pages import digest_of_files
+
+#: Of what the pages say of each other.
+FACTS_DIGEST = PerBook("shared_facts_digest", "")
 
 
 def shared_facts(env: BuildEnvironment) -> dict[str, Any]:
@@ -41,10 +45,7 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Return every page if what pages say of each other has changed, else none."""
     facts = json.dumps(shared_facts(env), sort_keys=True)
     digest = hashlib.sha256(facts.encode()).hexdigest()
-    if digest == getattr(env, "shared_facts_digest", None):
-        return []
-    env.shared_facts_digest = digest  # type: ignore[attr-defined]
-    return sorted(env.found_docs)
+    return sorted(env.found_docs) if FACTS_DIGEST.update(env, digest) else []
 
 
 def remove_gone_pages(app: Sphinx, exception: Exception | None) -> None:

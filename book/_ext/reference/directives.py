@@ -1,10 +1,11 @@
-"""The directives that write the package's reference: entries, an overview, the tensor types."""
+"""The directives {api}, {api-table} and {api-shapes}: entries, an overview, the tensor types."""
 
-import ast
 import re
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import yaml
+from bilingual.environment import PerBook, PerPage
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -36,6 +37,14 @@ class Reference:
         return {n: d for n, d in self.names.items() if n.rpartition(".")[0] == module}
 
 
+#: What is known in each running build.
+REFERENCES: WeakKeyDictionary[Sphinx, Reference] = WeakKeyDictionary()
+#: The names that each page has an entry for.
+ENTRIES = PerPage[list[str]]("api_entries")
+#: The page with the table of tensor types.
+SHAPES_PAGE = PerBook("api_shapes_page", "")
+
+
 class ApiDirective(SphinxDirective):
     """What the three directives share: the reference, its files, parsed MyST."""
 
@@ -44,7 +53,7 @@ class ApiDirective(SphinxDirective):
 
     @property
     def reference(self) -> Reference:
-        return self.env.app.api_reference  # type: ignore[attr-defined,no-any-return]
+        return REFERENCES[self.env.app]
 
     def note_files(self, module: str) -> None:
         """Read this page again when the module's names or the summaries change."""
@@ -52,9 +61,8 @@ class ApiDirective(SphinxDirective):
         self.env.note_dependency(str(Path(self.env.srcdir, SUMMARIES)))
 
     def note_entries(self, names: list[str]) -> None:
-        if not hasattr(self.env, "api_entries"):
-            self.env.api_entries = {}  # type: ignore[attr-defined]
-        self.env.api_entries.setdefault(self.env.docname, []).extend(names)  # type: ignore[attr-defined]
+        """Remember that these names have their entries on this page."""
+        ENTRIES.of(self.env).setdefault(self.env.docname, []).extend(names)
 
     def parse(self, lines: list[str]) -> list[nodes.Node]:
         holder = nodes.Element()
@@ -118,20 +126,20 @@ class ApiShapes(ApiDirective):
         self.note_files(reference.shapes)
         names = reference.of_module(reference.shapes)
         self.note_entries(list(names))
-        self.env.api_shapes_page = self.env.docname  # type: ignore[attr-defined]
+        SHAPES_PAGE.update(self.env, self.env.docname)
         lines = ["| {zh}`类型` {en}`Type` | {zh}`形状` {en}`Shape` | {zh}`含义` {en}`Meaning` |"]
         lines.append("|---|---|---|")
         for name, definition in names.items():
-            short, value = name.rpartition(".")[2], ast.unparse(definition.node.value)  # type: ignore[attr-defined]
+            short, value = name.rpartition(".")[2], definition.value()
             text = reference.shape_texts.get(short, {"zh": "", "en": ""})
             lines.append(
                 f"| `{short}` | `{value}` |"
                 f" {{zh}}``{cell(text['zh'])}`` {{en}}``{cell(text['en'])}`` |"
             )
         table = self.parse(lines)
-        for tbody in table[0].findall(nodes.tbody):
-            for row, name in zip(tbody.children, names, strict=True):
-                row["ids"].append(shape_id(name))  # type: ignore[index]
+        rows = [row for tbody in table[0].findall(nodes.tbody) for row in tbody.findall(nodes.row)]
+        for row, name in zip(rows, names, strict=True):
+            row["ids"].append(shape_id(name))
         return table
 
 

@@ -1,4 +1,4 @@
-"""The reference of the package: every public name once, linked with the chapters both ways.
+"""The entries of the reference: what stands below each public name, and that none is missing.
 
 * ``{api} module`` lists names and documents each with autodoc: signature as written in the
   source, a Chinese summary line (``book/api/summaries.yml``), the docstring, and a link to the
@@ -19,7 +19,16 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
-from reference.directives import SUMMARIES, Api, ApiShapes, ApiTable, Reference, myst_text
+from reference.directives import (
+    ENTRIES,
+    REFERENCES,
+    SUMMARIES,
+    Api,
+    ApiShapes,
+    ApiTable,
+    Reference,
+    myst_text,
+)
 from reference.links import ExplainedIn, resolve_foreign_names, setup_links
 from reference.package_names import Definition, written_signature
 
@@ -32,14 +41,13 @@ def sign_as_written(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str | None] | None:
     """Show the shapes' names instead of what they stand for."""
-    reference: Reference = app.api_reference  # type: ignore[attr-defined]
+    reference = REFERENCES[app]
     for owner in (name, name.rpartition(".")[0]):
         definition = reference.names.get(owner)
         if definition is None:
             continue
-        node = definition.node
-        if owner != name:
-            node = member(definition, name.rpartition(".")[2])
+        of_member = owner != name
+        node = member(definition, name.rpartition(".")[2]) if of_member else definition.node
         written = written_signature(node) if node is not None else None
         return (written[0], written[1] or None) if written else None
     return None
@@ -52,16 +60,18 @@ def member(definition: Definition, name: str) -> ast.stmt | None:
 
 def lay_out_entries(app: Sphinx, doctree: nodes.document) -> None:
     """Mark docstrings as English; add the Chinese line and the place of the link back."""
-    reference: Reference = app.api_reference  # type: ignore[attr-defined]
+    reference = REFERENCES[app]
     for entry in list(doctree.findall(addnodes.desc)):
         signature, content = entry.children[0], entry.children[-1]
-        name = f"{signature.get('module')}.{signature.get('fullname')}"  # type: ignore[attr-defined]
-        content[:] = list(english_parts(content))  # type: ignore[index]
+        assert isinstance(signature, addnodes.desc_signature)
+        assert isinstance(content, addnodes.desc_content)
+        name = f"{signature.get('module')}.{signature.get('fullname')}"
+        content[:] = list(english_parts(content))
         if name in reference.names:
             zh = nodes.container(classes=["bl", "bl-zh", "language-zh-Hans", "api-summary"])
             zh += myst_text(reference.summaries.get(name, ""))
-            content.insert(0, zh)  # type: ignore[attr-defined]
-            content.append(ExplainedIn(name=name))  # type: ignore[attr-defined]
+            content.insert(0, zh)
+            content.append(ExplainedIn(name=name))
 
 
 def english_parts(content: nodes.Element) -> Iterator[nodes.Node]:
@@ -79,14 +89,10 @@ def english_parts(content: nodes.Element) -> Iterator[nodes.Node]:
         yield english
 
 
-def forget_page(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    getattr(env, "api_entries", {}).pop(docname, None)
-
-
 def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
     """Every public name has one entry and one summary, and nothing else has."""
-    reference: Reference = app.api_reference  # type: ignore[attr-defined]
-    entries = [name for names in getattr(env, "api_entries", {}).values() for name in names]
+    reference = REFERENCES[app]
+    entries = [name for names in ENTRIES.of(env).values() for name in names]
     if not entries:
         return  # a book without a reference
     for name in sorted(set(reference.names) - set(entries)):
@@ -102,7 +108,7 @@ def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def start(app: Sphinx) -> None:
-    app.api_reference = Reference(app)  # type: ignore[attr-defined]
+    REFERENCES[app] = Reference(app)
     # autodoc must document the package beside the book, not another installed copy
     sys.path.insert(0, str(Path(app.srcdir).parent / "src"))
 
@@ -110,7 +116,7 @@ def start(app: Sphinx) -> None:
 def add_stylesheet(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    if getattr(app.env, "api_entries", {}).get(pagename):
+    if ENTRIES.of(app.env).get(pagename):
         app.add_css_file("api.css")
 
 
@@ -133,7 +139,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", start)
     app.connect("autodoc-process-signature", sign_as_written)
     app.connect("doctree-read", lay_out_entries)
-    app.connect("env-purge-doc", forget_page)
+    ENTRIES.connect(app)
     app.connect("env-check-consistency", check_complete)
     app.connect("missing-reference", resolve_foreign_names)
     app.connect("html-page-context", add_stylesheet)

@@ -1,4 +1,4 @@
-"""Links between the chapters and the package's reference.
+"""The links between the chapters and the reference, in both directions.
 
 From a reference entry back to the section that explains it: the first, in the order of the
 table of contents, that shows the source (``literalinclude`` with ``:pyobject:``, or a
@@ -17,13 +17,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bilingual.reading_order import reading_order
+from bilingual.environment import PerBook, PerPage, reading_order
+from bilingual.nodes import LanguageInline
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude
+from sphinx.domains.python import PythonDomain
 from sphinx.environment import BuildEnvironment
 from sphinx.util.nodes import make_refnode
+
+from reference.directives import ENTRIES, REFERENCES, SHAPES_PAGE, Reference
 
 #: Packages whose objects the book names but does not document.
 FOREIGN_PACKAGES = {
@@ -50,6 +54,11 @@ KINDS = {
 
 Place = tuple[str, str]  # a page and an anchor on it
 
+#: What each page explains, by the kind and the name: where on the page.
+EXPLAINED = PerPage[dict[str, dict[str, Place]]]("api_explained")
+#: How, where and under which title each name was explained when the reference was last written.
+EXPLANATIONS = PerBook[dict[str, tuple[str, Place, str]]]("api_explanations", {})
+
 
 class ExplainedIn(nodes.Element):
     """Becomes "Explained in ..." once all chapters have been read."""
@@ -65,13 +74,14 @@ class NotedLiteralInclude(LiteralInclude):
         if "pyobject" in self.options:
             _, path = self.env.relfn2path(self.arguments[0])
             for node in result:
-                node["shows_source"] = (str(Path(path)), self.options["pyobject"])  # type: ignore[index]
+                if isinstance(node, nodes.Element):
+                    node["shows_source"] = (str(Path(path)), self.options["pyobject"])
         return result
 
 
 def shown_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
     """Yield the public names whose source a page shows, and where."""
-    names = app.api_reference.names  # type: ignore[attr-defined]
+    names = REFERENCES[app].names
     by_place = {(str(d.file), name.rpartition(".")[2]): name for name, d in names.items()}
     by_short = {name.rpartition(".")[2]: name for name in names}
     for node in doctree.findall(nodes.Element):
@@ -87,7 +97,7 @@ def shown_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nod
 
 
 def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
-    names = app.api_reference.names  # type: ignore[attr-defined]
+    names = REFERENCES[app].names
     for node in doctree.findall(addnodes.pending_xref):
         target = node.get("reftarget", "").removeprefix("~")
         if node.get("refdomain") == "py":
@@ -97,7 +107,7 @@ def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str,
 
 
 def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
-    names = app.api_reference.names  # type: ignore[attr-defined]
+    names = REFERENCES[app].names
     by_short = {name.rpartition(".")[2]: name for name in names}
     for cell in doctree.findall(nodes.container):
         if cell.get("nb_element") == "cell_code_source":
@@ -107,17 +117,18 @@ def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, no
 
 
 def section_of(node: nodes.Node, docname: str) -> Place:
-    while node is not None and not isinstance(node, nodes.section):
-        node = node.parent
-    is_top = node is None or not isinstance(node.parent, nodes.section)
-    return docname, "" if is_top else node["ids"][-1]  # type: ignore[index]
+    """Return where the section begins that a node stands in."""
+    above: nodes.Node | None = node
+    while above is not None and not isinstance(above, nodes.section):
+        above = above.parent
+    if above is None or not isinstance(above.parent, nodes.section):
+        return docname, ""
+    return docname, above["ids"][-1]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember what this page shows and mentions; only pages with cells explain."""
     env = app.env
-    if not hasattr(env, "api_explained"):
-        env.api_explained = {}  # type: ignore[attr-defined]
     if "kernelspec" not in env.metadata.get(env.docname, {}):
         return
     finders = (shown_names, mentioned_names, called_names)
@@ -125,21 +136,21 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for kind, names in zip(KINDS, finders, strict=True):
         for name, node in names(app, doctree):
             found[kind].setdefault(name, section_of(node, env.docname))
-    env.api_explained[env.docname] = found  # type: ignore[attr-defined]
+    EXPLAINED.of(env)[env.docname] = found
 
 
 def explanations(app: Sphinx) -> dict[str, tuple[str, Place]]:
     """Return how and where each name is explained."""
-    explained = getattr(app.env, "api_explained", {})
+    explained, names = EXPLAINED.of(app.env), REFERENCES[app].names
     pages = [explained[d] for d in reading_order(app.env) if d in explained]
     found: dict[str, tuple[str, Place]] = {}
     for kind in KINDS:
         for page in pages:
             for name, place in page[kind].items():
                 found.setdefault(name, (kind, place))
-    for name, definition in app.api_reference.names.items():  # type: ignore[attr-defined]
+    for name, definition in names.items():
         # what a function returns is explained where the function is
-        for result in returned_names(definition.node, app.api_reference.names):  # type: ignore[attr-defined]
+        for result in returned_names(definition.node, names):
             if name in found:
                 found.setdefault(result, found[name])
     return found
@@ -147,8 +158,8 @@ def explanations(app: Sphinx) -> dict[str, tuple[str, Place]]:
 
 def returned_names(node: ast.stmt, names: dict[str, Any]) -> list[str]:
     """Return the public names in the annotations of what a function or a method returns."""
-    functions = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.returns]
-    words = {w for f in functions for w in re.findall(r"\w+", ast.unparse(f.returns))}  # type: ignore[arg-type]
+    returns = [n.returns for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n.returns]
+    words = {word for each in returns for word in re.findall(r"\w+", ast.unparse(each))}
     return [name for name in names if name.rpartition(".")[2] in words]
 
 
@@ -159,10 +170,9 @@ def rewrite_reference(app: Sphinx, env: BuildEnvironment) -> list[str]:
         for name, (kind, place) in explanations(app).items()
         if place[0] in env.titles
     }
-    if now == getattr(env, "api_explanations", None):
+    if not EXPLANATIONS.update(env, now):
         return []
-    env.api_explanations = now  # type: ignore[attr-defined]
-    return [docname for docname in getattr(env, "api_entries", {}) if docname in env.found_docs]
+    return [docname for docname in ENTRIES.of(env) if docname in env.found_docs]
 
 
 def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -181,8 +191,6 @@ def fill_in(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def words(language: str, text: str) -> list[nodes.Node]:
     """Return text in one language, as the roles {zh} and {en} make it."""
-    from bilingual.nodes import LanguageInline
-
     return [LanguageInline("", "", nodes.Text(text), language=language)]
 
 
@@ -192,40 +200,37 @@ def resolve_foreign_names(
     """Resolve what the domain cannot: tensor types, names by their inner path, foreign names."""
     if node.get("refdomain") != "py":
         return None
-    reference = app.api_reference  # type: ignore[attr-defined]
+    reference = REFERENCES[app]
     target = node["reftarget"]
     first, short = target.partition(".")[0], target.rpartition(".")[2]
     shape = f"{reference.shapes}.{short}"
     if shape in reference.names and target in (short, shape):
-        page = getattr(env, "api_shapes_page", "")
+        page = SHAPES_PAGE.of(env)
         anchor = f"shape-{short.lower()}"
         return make_refnode(app.builder, node["refdoc"], page, anchor, content) if page else content
     if first == reference.package or first == target:
         same = [name for name in reference.names if name.rpartition(".")[2] == short]
         if len(same) == 1 and (first == target or same[0] != target):
-            inventory = env.get_domain("py").objects  # type: ignore[attr-defined]
-            if entry := inventory.get(same[0]):
+            domain = env.get_domain("py")
+            assert isinstance(domain, PythonDomain)
+            if entry := domain.objects.get(same[0]):
                 anchor = entry.node_id
                 return make_refnode(app.builder, node["refdoc"], entry.docname, anchor, content)
     is_foreign = first in FOREIGN_PACKAGES or (first == target and target in FOREIGN_NAMES)
     return content if is_foreign or is_inner_name(reference, target) else None
 
 
-def is_inner_name(reference: Any, target: str) -> bool:
+def is_inner_name(reference: Reference, target: str) -> bool:
     """Tell whether a signature names something of the package that is not public."""
     pattern = re.compile(rf"^(class {re.escape(target)}\b|{re.escape(target)} = )", re.M)
     files = (reference.source / reference.package).rglob("*.py")
     return any(pattern.search(file.read_text(encoding="utf8")) for file in files)
 
 
-def forget_page(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
-    getattr(env, "api_explained", {}).pop(docname, None)
-
-
 def setup_links(app: Sphinx) -> None:
     app.add_node(ExplainedIn)
     app.add_directive("literalinclude", NotedLiteralInclude, override=True)
-    app.connect("env-purge-doc", forget_page)
+    EXPLAINED.connect(app)
     app.connect("doctree-read", collect)
     app.connect("env-updated", rewrite_reference)
     app.connect("doctree-resolved", fill_in)

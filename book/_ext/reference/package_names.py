@@ -1,4 +1,4 @@
-"""Read the package's public names from its source, without importing it.
+"""The package's public names, read from its source without importing it.
 
 A build in which nothing changed must not load torch, and the names are needed then: to link
 the chapters to the reference, and to check that the reference is complete.
@@ -25,6 +25,11 @@ class Definition:
         if isinstance(self.node, ast.ClassDef):
             return "class"
         return "function" if isinstance(self.node, ast.FunctionDef) else "data"
+
+    def value(self) -> str:
+        """Return what is assigned to the name, as it is written; "" for a class or function."""
+        assigned = getattr(self.node, "value", None)
+        return ast.unparse(assigned) if assigned is not None else ""
 
     def first_line(self) -> str:
         """Return the docstring's first line, or the line of the ``#:`` comment above."""

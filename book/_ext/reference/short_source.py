@@ -1,4 +1,4 @@
-"""Source shown in a chapter goes without its docstrings: the reference page has those.
+"""Source that a chapter shows is shortened by its docstrings, which the reference has.
 
 A docstring of thirty lines above ten lines of code hides on a phone what the chapter wants to
 show. Nothing else of the source is touched.

@@ -1,4 +1,4 @@
-"""Markup that docutils and myst-nb write in a way that assistive technology can't use."""
+"""Markup that assistive technology can use, where docutils, myst-nb and others write none."""
 
 from __future__ import annotations
 
@@ -60,7 +60,23 @@ def depart_desc_parameterlist(translator: Any, node: addnodes.desc_parameterlist
     HTML5Translator.depart_desc_parameterlist(translator, node)
 
 
+def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the boxes of sphinx-exercise and sphinx-proof, and their contents, ids of their own.
+
+    Both packages repeat fixed ids: "exercise-content" for each exercise, "proof" for each proof.
+    """
+    for number, proof in enumerate(doctree.findall(nodes.admonition), start=1):
+        if proof["ids"] == ["proof"]:
+            proof["ids"] = [f"proof-{number}"]
+    fixed = ("exercise-content", "solution-content", "proof-content")
+    for number, section in enumerate(doctree.findall(nodes.section), start=1):
+        if section["ids"] and section["ids"][0] in fixed:
+            label = (section.parent.get("ids") or [f"box-{number}"])[0]
+            section["ids"] = [f"{label}-content"]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("doctree-read", unique_ids)
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))

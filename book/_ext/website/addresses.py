@@ -1,4 +1,4 @@
-"""Where the project lives: every address of the repository and the site, from the book's settings.
+"""The addresses of the repository and the site, all of them read from the book's settings.
 
 Used by the launch buttons, the exported notebooks and ``scripts/sync_addresses.py``.
 """

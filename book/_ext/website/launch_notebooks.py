@@ -1,4 +1,4 @@
-"""Launch and download buttons that lead to the exported one-language notebooks.
+"""The launch and download buttons of a page lead to the exported one-language notebooks.
 
 The theme's own buttons would open the MyST source: Colab cannot read it, and Binder shows it as
 text. A chapter offers Colab, Binder and a download for each language, and only for notebooks
@@ -9,7 +9,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from bilingual.environment import PerPage
 from bilingual.marks import mark
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.locale import get_translation
@@ -24,6 +26,8 @@ WORDS = {
 theme_text = get_translation("booktheme")
 
 Button = dict[str, Any]
+#: The languages in which each page had a notebook when it was read.
+LANGUAGES = PerPage[list[str]]("launch_languages")
 
 
 def notebook(app: Sphinx, language: str, page: str) -> Path:
@@ -47,7 +51,11 @@ def group(label: str, text: str, icon: str, buttons: list[Button]) -> Button:
 
 
 def add_buttons(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+    app: Sphinx,
+    pagename: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
 ) -> None:
     """Replace the theme's launch group; put the notebooks first among the downloads."""
     if doctree is None or "header_buttons" not in context:
@@ -75,16 +83,14 @@ def add_buttons(
         downloads["buttons"] = files + others
 
 
-def remember(app: Sphinx, doctree: Any) -> None:
-    if not hasattr(app.env, "launch_languages"):
-        app.env.launch_languages = {}  # type: ignore[attr-defined]
+def remember(app: Sphinx, doctree: nodes.document) -> None:
     page = app.env.docname
-    app.env.launch_languages[page] = exported_languages(app, page)  # type: ignore[attr-defined]
+    LANGUAGES.of(app.env)[page] = exported_languages(app, page)
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     """Write a page again when a notebook of it has come or gone."""
-    known: dict[str, list[str]] = getattr(env, "launch_languages", {})
+    known = LANGUAGES.of(env)
     return [page for page, languages in known.items() if languages != exported_languages(app, page)]
 
 
@@ -111,5 +117,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", add_buttons, priority=600)  # after the theme's own buttons
     app.connect("doctree-read", remember)
     app.connect("env-get-outdated", outdated)
+    LANGUAGES.connect(app)
     app.connect("build-finished", copy_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Build the same pages in three fifths of the time: what Sphinx does again and again is done once.
+"""The same pages are built in three fifths of the time: what Sphinx repeats is done once.
 
 - For each `{numref}` Sphinx unpickles the whole page that the figure stands on.
 - For each citation pybtex searches all installed packages for its plugin.

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Set up the measurements first: their notes stand inside the claims."""
-    app.setup_extension("evidence.claims.measurements")
-    app.setup_extension("evidence.claims.chapters")
+    for part in ("measurements", "chapters", "list_page"):
+        app.setup_extension(f"evidence.claims.{part}")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Find the evidence of a page's claims in its cells.
+"""The evidence of a page's claims, as it is found in the page's cells.
 
 A law is an assertion with a comment: ``assert loss < 0.1  # claim: training-converges``. The
 comment stands on the assertion's own lines, after any other, or alone on the line before it where
@@ -102,9 +102,10 @@ def measurements(code: str) -> Iterator[Marked]:
     for node in ast.walk(tree):
         if is_measurement(node):
             name = node.args[0] if node.args else None
-            plain = isinstance(name, ast.Constant) and isinstance(name.value, str)
-            slug = name.value if plain else ast.unparse(name) if name else ""
-            yield node.lineno, slug, sure.get(id(node)) if plain else None, "measurement"
+            if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                yield node.lineno, name.value, sure.get(id(node)), "measurement"
+            else:
+                yield node.lineno, ast.unparse(name) if name else "", None, "measurement"
 
 
 def is_measurement(node: ast.AST) -> TypeGuard[ast.Call]:

@@ -1,4 +1,4 @@
-"""What the chapters measured: a note where a number did not come out, a line at the build's end.
+"""The measurements of the chapters: a note where one did not come out, a line at the end.
 
 A measurement (``notebook.measure``) depends on a training or a draw, and may come out differently
 on a reader's machine. Then the page says so, at its claim or below its cell, in both languages
@@ -21,7 +21,7 @@ from sphinx.util import logging
 from sphinx.util.console import bold
 
 from evidence.execution.code_closure import digest_of_cells
-from evidence.execution.keyed_execution import stored
+from evidence.execution.keyed_execution import MEASURED, RESULTS_KEYS
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class Measurement(NamedTuple):
 def measured_on(env: BuildEnvironment, page: str) -> list[Measurement]:
     """Return what a page's cells measured, in their order."""
     names = Measurement._fields
-    found = stored(env, "measurements").get(page, [])
+    found = MEASURED.of(env).get(page, [])
     return [Measurement(**{name: each[name] for name in names}) for each in found]
 
 
@@ -66,10 +66,16 @@ def by_name(found: list[Measurement]) -> dict[str, list[Measurement]]:
     return names
 
 
+def robustness_text(app: Sphinx) -> str:
+    """Return the record of the robustness run as it is written; "" where there was none."""
+    path = Path(app.srcdir).parent / RECORD
+    return path.read_text(encoding="utf8") if path.is_file() else ""
+
+
 def robustness(app: Sphinx) -> dict[str, Any]:
     """Return the record of the robustness run; empty where there was none."""
-    path = Path(app.srcdir).parent / RECORD
-    return json.loads(path.read_text(encoding="utf8")) if path.is_file() else {}
+    record: dict[str, Any] = json.loads(robustness_text(app) or "{}")
+    return record
 
 
 def both(zh: str, en: str) -> list[nodes.Node]:
@@ -109,7 +115,7 @@ def annotate(app: Sphinx, doctree: nodes.document) -> None:
 def check_unique(app: Sphinx, env: BuildEnvironment) -> None:
     """A name is one chapter's alone."""
     places: dict[str, str] = {}
-    for page in sorted(stored(env, "measurements")):
+    for page in sorted(MEASURED.of(env)):
         for name, each in by_name(measured_on(env, page)).items():
             if name in places:
                 logger.warning(
@@ -124,7 +130,7 @@ def report(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None:
         return
     env = app.env
-    pages = [page for page in stored(env, "measurements") if page in env.found_docs]
+    pages = [page for page in MEASURED.of(env) if page in env.found_docs]
     found = {
         (page, name): [each for each in all_of_it if not each.came_out]
         for page in pages
@@ -148,7 +154,7 @@ def report(app: Sphinx, exception: Exception | None) -> None:
 
 def digest_of_page(env: BuildEnvironment, page: str) -> str:
     """Return the digest of a page's cells, as scripts/robustness.py records it."""
-    cells, _ = stored(env, "results_keys").get(page, ([], ""))
+    cells, _ = RESULTS_KEYS.of(env).get(page, ([], ""))
     return digest_of_cells(cells)
 
 

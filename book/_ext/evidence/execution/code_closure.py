@@ -1,9 +1,9 @@
-"""Which code of the package a piece of code can run: its imports, followed name by name.
+"""The code of the package that a piece of code can run, found by following its imports.
 
 ``from attention_book.attention import DotProductAttention`` leads to the module that defines the
 class, to what that module imports, and so on; not to the rest of the folder. The digest of what
 was reached leaves out docstrings and comments: to change them executes nothing again.
-Knows nothing of Sphinx.
+This module knows nothing of Sphinx.
 """
 
 from __future__ import annotations
@@ -157,9 +157,10 @@ class Package:
             yield Name(submodule, None)
         else:
             for node in module.tree.body:
-                for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-                    if (alias.asname or alias.name) == name.attribute:
-                        yield Name(str(node.module), alias.name)
+                if isinstance(node, ast.ImportFrom):
+                    for alias in node.names:
+                        if (alias.asname or alias.name) == name.attribute:
+                            yield Name(str(node.module), alias.name)
 
     def imports(self, tree: ast.AST) -> Iterator[Name]:
         """Yield the package's names that some code imports, wherever in it."""

@@ -1,8 +1,9 @@
-"""Kernels that have torch and matplotlib already: one process imports them, and forks itself.
+"""Kernels that have torch already: one process imports it, and forks itself for each of them.
 
-Starting a kernel and importing both takes two seconds, forking one from a process that has done so
-half a second; the book has thirty chapters. Run as a script, this module is that process. It
-reads requests from its input, one in a line, and answers each with the number of a new process.
+Starting a kernel and importing torch and matplotlib takes two seconds, forking one that has both
+takes half a second, and the book has thirty chapters. Run as a script, this module is that
+process. It reads requests from its input, one in a line, and answers each with the number of a new
+process.
 """
 
 import gc
@@ -12,10 +13,11 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
+from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.manager import AsyncKernelManager
-from jupyter_client.provisioning import LocalProvisioner
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 #: Forking after such imports is sound on Linux; on macOS its system libraries object.
 SUPPORTED = sys.platform == "linux"
@@ -93,16 +95,16 @@ class KernelServer:
         return ForkedProcess(int(number))
 
 
-class ForkingProvisioner(LocalProvisioner):  # type: ignore[misc]
+class ForkingProvisioner(LocalProvisioner):
     """jupyter_client's own, but for the start."""
 
     server: KernelServer
 
-    async def launch_kernel(self, command: list[str], **options: Any) -> dict[str, Any]:
-        self.process = self.server.fork(command, options["env"], options["cwd"])
-        self.pid = self.pgid = self.process.pid
-        found: dict[str, Any] = self.connection_info
-        return found
+    async def launch_kernel(self, cmd: list[str], **options: Any) -> KernelConnectionInfo:
+        kernel = self.server.fork(cmd, options["env"], options["cwd"])
+        self.process = cast("subprocess.Popen[Any]", kernel)  # it has what is asked of one
+        self.pid = self.pgid = kernel.pid
+        return self.connection_info
 
 
 def serve() -> None:

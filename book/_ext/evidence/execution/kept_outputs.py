@@ -97,11 +97,13 @@ class Outputs:
         return self.folder / f"{self.key(code_of(notebook))}.ipynb"
 
     def load(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
+        """Return the notebook with its outputs, if they are kept."""
         path = self.path(notebook)
         if not path.is_file():
             return None
         os.utime(path)
-        return nbformat.read(path, as_version=4)
+        kept: nbformat.NotebookNode = nbformat.read(path, as_version=4)
+        return kept
 
     def save(self, notebook: nbformat.NotebookNode) -> None:
         path = self.path(notebook)

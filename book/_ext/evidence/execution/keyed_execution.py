@@ -1,4 +1,4 @@
-"""Execute the cells that could give another result than last time, and no others.
+"""The cells that could give another result than last time are executed, and no others.
 
 The outputs of a notebook are kept under a key of everything that can change them: the code of its
 own cells, the code of the package that these can run (imports followed name by name, docstrings
@@ -13,12 +13,16 @@ and shows what the cells wrote (strict_build then fails the build).
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import nbformat
+from bilingual.environment import PerPage
 from myst_nb import sphinx_ as myst_nb_sphinx
-from myst_nb.core.execute import NotebookClientBase
+from myst_nb.core.config import NbParserConfig
+from myst_nb.core.execute.base import NotebookClientBase
+from myst_nb.core.loggers import LoggerType
 from myst_nb.core.read import create_nb_reader
+from myst_nb.sphinx_ import SphinxEnvType
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -36,8 +40,14 @@ from evidence.execution.notebook_runner import (
     measurements_in,
 )
 from evidence.execution.seconds_table import seconds_table
+from evidence.strict_build import failed_pages
 
 logger = logging.getLogger(__name__)
+
+#: Of each page with cells: their code, and the key of all that can change their results.
+RESULTS_KEYS = PerPage[tuple[list[str], str]]("results_keys")
+#: What the cells of each page measured, as they recorded it, with its line in the page.
+MEASURED = PerPage[list[dict[str, Any]]]("measurements")
 
 #: Tells the package where this build keeps its trained models.
 TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
@@ -89,10 +99,10 @@ class Executor:
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:
         """Return the page as a notebook; None if it is a page without cells."""
-        env = self.app.env
+        env = cast(SphinxEnvType, self.app.env)
         path = env.doc2path(docname)
         text = Path(path).read_text(encoding="utf8")
-        reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)  # type: ignore[attr-defined]
+        reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)
         notebook = reader and reader.read(text)
         return notebook if notebook and any(c.cell_type == "code" for c in notebook.cells) else None
 
@@ -123,11 +133,35 @@ class Executor:
         for run in runs:
             if run.problems:
                 self.failed[run.name] = run.notebook
+                failed_pages(self.app).add(run.name)
             for problem in run.problems:
                 self.report(run, problem)
         table = Path(self.app.outdir).parent / "seconds.md"
         table.write_text(seconds_table(runs, self.outputs.trained), encoding="utf8")
         logger.info("where the time went: %s", table.relative_to(self.root))
+
+    def execute_pages(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        """Execute, before they are read, the pages that will be."""
+        self.execute(docnames)
+
+    def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+        """Read the pages again whose results may be others, though they are the same."""
+        keys = RESULTS_KEYS.of(env)
+        return [page for page, (cells, key) in keys.items() if self.outputs.key(cells) != key]
+
+    def create_client(
+        self,
+        notebook: nbformat.NotebookNode,
+        source: str,
+        nb_config: NbParserConfig,
+        logger: LoggerType,
+        read_fmt: dict[str, Any] | None = None,
+    ) -> NotebookClientBase:
+        """Give myst-nb what it asks for a notebook's outputs."""
+        client = KeptClient(notebook, Path(source), nb_config, logger)
+        client.executed = self.executed(self.app.env.docname, notebook)
+        remember(self.app.env, notebook, client.executed, self.outputs)
+        return client
 
     def report(self, run: Run, problem: Problem) -> None:
         path = self.app.env.doc2path(run.name)
@@ -175,63 +209,31 @@ class Progress:
 
 def turn_off_myst_nb(app: Sphinx, config: Config) -> None:
     """Cells are executed here; ``_config.yml`` says `force`, which is what it amounts to."""
-    config.nb_execution_mode = "off"  # type: ignore[attr-defined]
+    config["nb_execution_mode"] = "off"
 
 
 def start(app: Sphinx) -> None:
-    """Plug in: myst-nb asks ``create_client`` for a notebook's outputs."""
-    executor = app.keyed_execution = Executor(app)  # type: ignore[attr-defined]
-
-    def create_client(
-        notebook: Any, source: str, nb_config: Any, client_logger: Any, read_fmt: Any = None
-    ) -> NotebookClientBase:
-        client = KeptClient(notebook, Path(source), nb_config, client_logger)
-        client.executed = executor.executed(app.env.docname, notebook)
-        remember(app.env, notebook, client.executed, executor.outputs)
-        return client
-
-    myst_nb_sphinx.create_client = create_client
+    """Plug in, where myst-nb asks ``create_client`` for a notebook's outputs."""
+    executor = Executor(app)
+    myst_nb_sphinx.create_client = executor.create_client  # type: ignore[attr-defined]  # no hook
+    app.connect("env-get-outdated", executor.outdated)
+    app.connect("env-before-read-docs", executor.execute_pages)
 
 
-def remember(env: Any, notebook: Any, executed: Any, outputs: Outputs) -> None:
+def remember(
+    env: BuildEnvironment,
+    notebook: nbformat.NotebookNode,
+    executed: nbformat.NotebookNode | None,
+    outputs: Outputs,
+) -> None:
     """Remember the page's key, to see when it is outdated, and what its cells measured."""
     cells = code_of(notebook)
-    stored(env, "results_keys")[env.docname] = (cells, outputs.key(cells))
+    RESULTS_KEYS.of(env)[env.docname] = (cells, outputs.key(cells))
     path = Path(env.doc2path(env.docname))
     found = measurements_in(executed) if executed is not None else []
-    stored(env, "measurements")[env.docname] = [
+    MEASURED.of(env)[env.docname] = [
         {**each, "line": line_of_cell(notebook, path, each["cell"])} for each in found
     ]
-
-
-def stored(env: Any, name: str) -> dict[str, Any]:
-    """Return what is remembered under a name for each page."""
-    if not hasattr(env, name):
-        setattr(env, name, {})
-    found: dict[str, Any] = getattr(env, name)
-    return found
-
-
-def forget(app: Sphinx, env: Any, docname: str) -> None:
-    for name in ("results_keys", "measurements"):
-        stored(env, name).pop(docname, None)
-
-
-def merge(app: Sphinx, env: Any, docnames: set[str], other: Any) -> None:
-    for name in ("results_keys", "measurements"):
-        theirs = stored(other, name)
-        stored(env, name).update({page: theirs[page] for page in docnames if page in theirs})
-
-
-def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
-    """Read the executed pages again when something outside them may have changed the results."""
-    outputs: Outputs = app.keyed_execution.outputs  # type: ignore[attr-defined]
-    keys = stored(env, "results_keys")
-    return [page for page, (cells, key) in keys.items() if outputs.key(cells) != key]
-
-
-def execute_pages(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-    app.keyed_execution.execute(docnames)  # type: ignore[attr-defined]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -240,8 +242,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("keyed_execution_hidden", list(HIDDEN), "")
     app.connect("config-inited", turn_off_myst_nb, priority=10)
     app.connect("builder-inited", start, priority=900)  # after myst-nb's own
-    app.connect("env-get-outdated", outdated)
-    app.connect("env-before-read-docs", execute_pages)
-    app.connect("env-purge-doc", forget)
-    app.connect("env-merge-info", merge)
+    for remembered in (RESULTS_KEYS, MEASURED):
+        remembered.connect(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

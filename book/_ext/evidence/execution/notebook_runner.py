@@ -1,6 +1,6 @@
-"""Execute notebooks in parallel kernels and say which of their cells went wrong.
+"""Notebooks are executed in parallel kernels, and cells that went wrong are found.
 
-Knows nothing of Sphinx: notebooks in, executed notebooks and problems out. ``keyed_execution``
+This module knows nothing of Sphinx: it takes notebooks and returns problems. ``keyed_execution``
 uses it for the book, and the tests call it directly.
 
 The cells after a failing one run as well, so that every law that fails is found in one go; errors
@@ -188,7 +188,7 @@ async def execute(
     start = time.perf_counter()
     client = NotebookClient(
         run.notebook,
-        km=server and server.manager(),
+        km=server.manager() if server else None,
         timeout=run.timeout,
         allow_errors=True,
         kernel_name="python3",

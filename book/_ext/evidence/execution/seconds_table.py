@@ -1,4 +1,4 @@
-"""Where a build's time went: chapters, slow cells and recipes, as a table."""
+"""A table of where a build's time went: chapters, slow cells and recipes."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Put figures into the page itself, so that they follow its language and its colours.
+"""Figures and drawings are put into the page itself; each must say what it shows.
 
 * matplotlib's SVG outputs: bilingual labels become one span for each language, black and
   white become the page's own, and ids are kept apart;

@@ -1,4 +1,4 @@
-"""Turn an SVG drawing into markup that can stand inside a page.
+"""An SVG drawing is turned into markup that can stand inside a page.
 
 Pure functions on parsed drawings, used by ``inline_svg`` for the site and by
 ``scripts/export_notebooks.py`` for the one-language notebooks.
@@ -112,8 +112,10 @@ def fit_width(root: etree._Element, css_class: str) -> None:
     root.set("class", f"{css_class} {root.get('class', '')}".strip())
     root.attrib.pop("height", None)
     if width := root.attrib.pop("width", None):
-        number, unit = re.fullmatch(r"([\d.]+)([a-z]*)", width).groups()
-        root.set("style", f"max-width:{float(number) * POINTS[unit]:g}px")
+        length = re.fullmatch(r"([\d.]+)([a-z]*)", width)
+        if length is None or length[2] not in POINTS:
+            raise ValueError(f"width={width!r} of a drawing: expected a number of {list(POINTS)}")
+        root.set("style", f"max-width:{float(length[1]) * POINTS[length[2]]:g}px")
 
 
 def describe(root: etree._Element, zh: str, en: str) -> None:
@@ -151,4 +153,5 @@ def rules_for(classes: set[str], stylesheet: str) -> Iterator[str]:
 
 
 def to_html(root: etree._Element) -> str:
-    return etree.tostring(root, encoding="unicode").strip()
+    text: str = etree.tostring(root, encoding="unicode")
+    return text.strip()

@@ -1,4 +1,4 @@
-"""Render maths while the book is built, with a vendored KaTeX: a page needs no script for it.
+"""Formulas are rendered while the book is built, by KaTeX: a page needs no script for them.
 
 Each formula becomes HTML for the eye and MathML for screen readers. The JavaScript engine
 (mini-racer) starts only when a formula is met that no earlier build has rendered: rendered
@@ -11,6 +11,7 @@ import json
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -89,9 +90,13 @@ class Katex:
             temporary.replace(self.cache_file)
 
 
+#: The renderer of each running build.
+RENDERERS: WeakKeyDictionary[Sphinx, Katex] = WeakKeyDictionary()
+
+
 def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
     """Return a formula's HTML, or its source after a warning."""
-    katex: Katex = self.builder.app.katex  # type: ignore[attr-defined]
+    katex = RENDERERS[self.builder.app]
     tex = node.astext()
     if (
         display
@@ -144,14 +149,12 @@ class RejectUnnamedNumbers(SphinxTransform):
 
 def choose_renderer(app: Sphinx, config: Config) -> None:
     # Sphinx's own MathJax extension is always loaded; this makes it stand aside.
-    config.html_math_renderer = "katex_static"  # type: ignore[attr-defined]
+    config["html_math_renderer"] = "katex_static"
     config.html_static_path.append(str(KATEX / "static"))
 
 
 def start(app: Sphinx) -> None:
-    app.katex = Katex(  # type: ignore[attr-defined]
-        app.config.katex_macros, Path(app.doctreedir) / "katex.json"
-    )
+    RENDERERS[app] = Katex(app.config.katex_macros, Path(app.doctreedir) / "katex.json")
 
 
 def add_stylesheets(
@@ -165,7 +168,8 @@ def add_stylesheets(
 
 
 def save(app: Sphinx, exception: Exception | None) -> None:
-    app.katex.save()  # type: ignore[attr-defined]
+    if app in RENDERERS:  # else the build has ended before it began
+        RENDERERS[app].save()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

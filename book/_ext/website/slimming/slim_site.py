@@ -1,4 +1,4 @@
-"""Light pages: one stylesheet, the scripts that are used, the icons that are shown.
+"""A page is given one stylesheet, the scripts that it uses and the icons that it shows.
 
 The theme loads sixteen stylesheets, an icon font of two thousand icons and a script of
 1.5 MB that draws the same icons again.  We bundle the styles once per build, keep only the
@@ -78,7 +78,8 @@ def page_assets(
 
 
 def _inline(file: Path, priority: int) -> _JavaScript:
-    return _JavaScript(None, priority=priority, body=file.read_text("utf8").strip())
+    """Return a script without a file: the theme's template writes its text into the page."""
+    return _JavaScript("", priority=priority, body=file.read_text("utf8").strip())
 
 
 def _priority(style: Any) -> int:

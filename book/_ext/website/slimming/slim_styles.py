@@ -1,4 +1,4 @@
-"""A stylesheet without the components that no page of the book has.
+"""A stylesheet is trimmed of the components that no page of the book has.
 
 The theme brings all of Bootstrap.  `trim` drops every selector that needs a class of a family
 in `FAMILIES`, at the level of rules, so that what is left is exactly the theme's own text.
@@ -53,12 +53,14 @@ def trim(css: str) -> str:
 
 def _trimmed(css: str) -> Iterator[str]:
     for head, body in _rules(css):
-        if head.startswith(NESTED):
+        if body is None:
+            yield f"{head};"
+        elif head.startswith(NESTED):
             inner = trim(body)
             if inner:
                 yield f"{head}{{{inner}}}"
-        elif head.startswith("@") or body is None:
-            yield head + (f"{{{body}}}" if body is not None else ";")
+        elif head.startswith("@"):
+            yield f"{head}{{{body}}}"
         else:
             kept = [selector for selector in _alternatives(head) if not _is_unused(selector)]
             if kept:

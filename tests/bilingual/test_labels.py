@@ -1,0 +1,24 @@
+"""The words of the machinery have a translation that can take their place."""
+
+import re
+
+import pytest
+from bilingual.labels import WORDS, BilingualCatalogue
+from bilingual.marks import pick
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]+")
+BLANKS = re.compile(r"%(?:\(\w+\))?s")
+
+
+@pytest.mark.parametrize("english", WORDS)
+def test_every_word_has_its_translation(english: str) -> None:
+    assert CHINESE.search(WORDS[english])
+    assert BLANKS.findall(english) == BLANKS.findall(WORDS[english])
+
+
+def test_the_catalogue_answers_in_both_languages_or_as_it_was_asked() -> None:
+    catalogue = BilingualCatalogue({**WORDS, "Page source": "源文件"})
+    assert pick(catalogue.gettext("Note"), "zh") == "注"
+    assert pick(catalogue.gettext("Note"), "en") == "Note"
+    assert pick(catalogue.ngettext("Page source", "Sources", 1), "zh") == "源文件"
+    assert catalogue.gettext("unheard of") == "unheard of"
