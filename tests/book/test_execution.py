@@ -124,7 +124,7 @@ def test_results_do_not_depend_on_the_readers_machine(tmp_path, monkeypatch):
         tmp_path,
         "import os, matplotlib\n"
         "print(matplotlib.rcParams['lines.linewidth'], os.environ['OMP_NUM_THREADS'],"
-        " hash('a'), os.environ['ATTENTION_BOOK_BUILD'])",
+        " hash('a'), os.environ['ATTENTION_BOOK_BUILD'], os.environ['ATTENTION_BOOK_STRICT'])",
     )
     assert not run.problems
     expected = subprocess.run(
@@ -134,7 +134,7 @@ def test_results_do_not_depend_on_the_readers_machine(tmp_path, monkeypatch):
         text=True,
         check=True,
     ).stdout.strip()
-    assert run.notebook.cells[0].outputs[0].text == f"1.5 1 {expected} 1\n"
+    assert run.notebook.cells[0].outputs[0].text == f"1.5 1 {expected} 1 1\n"
 
 
 def stamp(name):

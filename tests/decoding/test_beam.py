@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attention_book import set_seed
 from attention_book.decoding import Hypothesis, beam_search, beam_trace, greedy_search
-from attention_book.models import Seq2Seq, Seq2SeqConfig
+from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
 from attention_book.text import BOS, EOS, PAD
 
 seeds = pytest.mark.parametrize("seed", range(4))
@@ -182,6 +182,57 @@ def test_a_real_model_gives_its_own_likelihood(sources, attention) -> None:
             places = torch.arange(len(written))
             expected = logits.log_softmax(dim=-1)[places, written].sum().item()
             assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
+
+
+# --- the state of a real model ---------------------------------------------------------------
+
+
+def real_model(kind: str) -> Seq2Seq | Transformer:
+    set_seed(2)
+    sizes = {"source_vocabulary": 11, "target_vocabulary": 13}
+    if kind == "transformer":
+        return Transformer(TransformerConfig(**sizes, d_model=8, num_heads=2)).eval()
+    return Seq2Seq(Seq2SeqConfig(**sizes, attention=kind)).eval()
+
+
+KINDS = pytest.mark.parametrize("kind", ["transformer", "bahdanau", "none"])
+
+
+@KINDS
+@torch.no_grad()
+def test_to_reorder_is_to_select_within_a_source(sources, kind) -> None:
+    model, twice = real_model(kind), torch.arange(7).repeat_interleave(2)
+    state = model.start(model.encode(*sources)).select(twice)
+    for token in (torch.full((14,), BOS), torch.arange(14) % 9 + 4):
+        _, state = model.step(token, state)
+    rows = torch.tensor([2 * s + b for s, pick in enumerate([1, 0, 2] * 2 + [1])
+                         for b in ([0, 1] if pick == 2 else [pick, pick])])  # fmt: skip
+    token = torch.arange(14) % 7 + 5
+    selected, reordered = state.select(rows), state.reorder(rows)
+    assert reordered.memory is state.memory
+    assert reordered.batch_size == 14
+    assert torch.equal(model.step(token, selected)[0], model.step(token, reordered)[0])
+
+
+@KINDS
+def test_the_source_is_picked_only_when_a_sentence_leaves(sources, kind, monkeypatch) -> None:
+    model, picks = real_model(kind), []
+    memory_type = type(model.encode(*sources))
+    select = memory_type.select
+
+    def counted(memory, rows):
+        picks.append(len(rows))
+        return select(memory, rows)
+
+    monkeypatch.setattr(memory_type, "select", counted)
+    limit = torch.tensor([20, 20, 20, 12, 12, 12, 12])
+    with torch.no_grad():  # nothing ends by itself, so all leave at their limits
+        model_readout = model.readout if kind == "transformer" else model.decoder.readout
+        model_readout.bias = torch.nn.Parameter(torch.zeros(13))
+        model_readout.bias[EOS] = -1e4
+    beam_search(model, *sources, width=3, max_tokens=limit)
+    # One beam becomes three; four sentences leave; the last three leave.
+    assert picks == [21, 9, 0]
 
 
 # --- the tree --------------------------------------------------------------------------------

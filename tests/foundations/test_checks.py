@@ -1,12 +1,16 @@
 """Every check lets good tensors through and names what is wrong with bad ones."""
 
 import math
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 
 from attention_book.attention import DotScore
-from attention_book.foundations import checks
+from attention_book.foundations import checks, is_strict, strict
 
 
 def test_good_tensors_pass():
@@ -118,3 +122,55 @@ def test_sizes_are_at_least_1(size):
 def test_a_window_has_a_radius(radius):
     with pytest.raises(ValueError, match=f"radius: expected 1 or more, got {radius}"):
         checks.check_radius(radius, smallest=1)
+
+
+# --- the data too ----------------------------------------------------------------------------
+
+
+def test_the_tests_are_strict():
+    assert is_strict()
+
+
+def test_a_block_speaks_for_itself_and_is_left_whatever_happens():
+    with strict(False):
+        assert not is_strict()
+        with strict():
+            assert is_strict()
+        with pytest.raises(ZeroDivisionError), strict():
+            _ = 1 / 0
+        assert not is_strict()
+    assert is_strict()
+
+
+def test_a_block_speaks_for_its_own_thread():
+    with ThreadPoolExecutor(1) as pool, strict(False):
+        assert pool.submit(is_strict).result()
+
+
+@pytest.mark.parametrize(("value", "expected"), [(None, "False"), ("1", "True"), ("0", "False")])
+def test_the_environment_says_what_holds_outside_of_blocks(value, expected):
+    environment = {k: v for k, v in os.environ.items() if k != checks.STRICT_VARIABLE}
+    if value is not None:
+        environment[checks.STRICT_VARIABLE] = value
+    program = "from attention_book.foundations import is_strict; print(is_strict())"
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == expected
+
+
+def test_no_check_of_the_data_is_compiled():
+    def twice(x):
+        return 2 * x if not is_strict() else x / 0
+
+    compiled = torch.compile(twice, fullgraph=True, backend="eager")
+    assert torch.equal(compiled(torch.ones(3)), torch.full((3,), 2.0))
+
+
+def test_that_something_is_real_is_asked_in_strict_mode_only():
+    nothing = torch.zeros(2, 3, dtype=torch.bool)
+    with pytest.raises(ValueError, match="mask: expected at least one real token, got none"):
+        checks.check_some_real("mask", nothing)
+    checks.check_some_real("mask", ~nothing)
+    with strict(False):
+        checks.check_some_real("mask", nothing)

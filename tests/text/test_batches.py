@@ -1,12 +1,14 @@
 """A batch is its sentences and nothing else; an epoch is the corpus, each pair once."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_book.foundations import strict
 from attention_book.text import (
     BOS,
     EOS,
@@ -169,6 +171,31 @@ def test_a_padding_token_in_the_text_is_a_real_token():
 def test_a_batch_moves_as_a_whole():
     batch = next(data_of([(2, 3), (4, 5)]).batches(2)).to("meta")
     assert {tensor.device.type for tensor in vars(batch).values()} == {"meta"}
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_together_makes_no_batch():
+    batch = next(data_of([(2, 3), (4, 5)]).batches(2))
+    for changes, message in [
+        ({"source_mask": batch.source_mask[:, :2]}, r"source_mask: expected the shape \(2, 5\)"),
+        ({"target_mask": batch.target_mask[:1]}, r"target_mask: expected the shape \(2, 6\)"),
+        ({"target_input": batch.target_input.T}, r"target_input: .* \(2, 6\), got \(6, 2\)"),
+        ({"target_output": batch.target_output[:1]}, r"target_output: expected the shape \(2, 6\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            replace(batch, **changes)
+    with pytest.raises(TypeError, match="target_mask: expected a boolean tensor"):
+        replace(batch, target_mask=batch.target_mask.long())
+
+
+@pytest.mark.parametrize("name", ["source_mask", "target_mask"])
+def test_a_batch_of_padding_alone_is_refused_in_strict_mode(name):
+    batch = next(data_of([(2, 3), (4, 5)]).batches(2))
+    nothing = {name: torch.zeros_like(getattr(batch, name))}
+    with pytest.raises(ValueError, match=f"{name}: expected at least one real token, got none"):
+        replace(batch, **nothing)
+    with strict(False):
+        replace(batch, **nothing)
 
 
 @given(LENGTHS)

@@ -61,7 +61,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_spoils_the_parameters(bad: fl
     x = nn.Parameter(torch.tensor(1.0))
     factors = iter([1.0, 1.0, bad])
     reports = descend(lambda: x * next(factors), torch.optim.SGD([x], lr=0.1), steps=5)
-    with pytest.raises(ValueError, match=f"loss_fn: expected a finite number, got {bad} at step 3"):
+    with pytest.raises(ValueError, match=f"loss: expected a finite number, got {bad} at step 3"):
         list(reports)
     assert x.item() == pytest.approx(0.8)
 
@@ -70,16 +70,16 @@ def test_a_loss_that_is_not_finite_stops_before_it_spoils_the_parameters(bad: fl
 def test_a_loss_with_several_numbers_is_named() -> None:
     x = nn.Parameter(torch.ones(3))
     reports = descend(lambda: x**2, torch.optim.SGD([x], lr=0.1), steps=1)
-    with pytest.raises(ValueError, match=r"loss_fn: .* got the shape \(3,\) at step 1"):
+    with pytest.raises(ValueError, match=r"loss: .* got the shape \(3,\) at step 1"):
         next(reports)
 
 
 def test_a_loss_that_reaches_no_parameter_is_named() -> None:
     x, y = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(()))
     optimizer = torch.optim.SGD([x], lr=0.1)
-    with pytest.raises(ValueError, match=r"loss_fn: .* got a constant at step 1"):
+    with pytest.raises(ValueError, match=r"loss: .* got a constant at step 1"):
         next(descend(lambda: x.detach() ** 2, optimizer, steps=1))
-    with pytest.raises(ValueError, match=r"loss_fn: .* reaches none of them at step 1"):
+    with pytest.raises(ValueError, match=r"loss: .* reaches none of them at step 1"):
         next(descend(lambda: y**2, optimizer, steps=1))
     assert x.item() == 1
 

@@ -2,7 +2,8 @@
 
 A *beam* is a beginning that is kept. The beams of all sentences are stepped together:
 row ``sentence * width + beam`` of the model's state belongs to that beam, and the
-state's ``select`` follows as beams are dropped and branch.
+state's ``select`` follows as beams are dropped and branch. Where it has a ``reorder`` too, that
+is used as long as no sentence leaves: beams change places, and the sources stay as they are.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import limits, next_log_probs
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
-from attention_book.models.protocols import Memory, State, Translator
+from attention_book.models.protocols import Memory, Reorderable, State, Translator
 
 # Around 1 is usual; from about 50 on every score would be rounded to 0.
 _MAX_LENGTH_PENALTY = 10
@@ -98,10 +99,23 @@ def beam_search(
                 hypotheses = following.hypotheses(sentence, length_penalty)
                 found[int(rows[sentence])] = hypotheses[:num_best]
             going = (~done).nonzero().squeeze(1)
+            left = len(going) < len(rows)
             rows, following = rows[going], following.select(going)
-            state = state.select((going[:, None] * beams.width + following.parents).flatten())
+            state = _follow(state, going, beams, following, left=left)
             beams = following
     return found
+
+
+def _follow(state: State, going: StepIds, before: Beams, after: Beams, *, left: bool) -> State:
+    """Return the state of the beams that continue those ``before``, of the sentences ``going``.
+
+    Beams change places among those of their own sentence, so as long as no sentence has
+    ``left`` and there are as many beams as before, what was read of the sources may stay.
+    """
+    rows = (going[:, None] * before.width + after.parents).flatten()
+    if left or before.width != after.width or not isinstance(state, Reorderable):
+        return state.select(rows)
+    return state.reorder(rows)
 
 
 @dataclass(frozen=True)
@@ -172,12 +186,12 @@ def beam_trace(
             ranked = continued(
                 beams, log_probs, count=width + num_dropped, length_penalty=length_penalty
             )
-            beams = ranked.first(width)
+            before, beams = beams, ranked.first(width)
             hypotheses = ranked.hypotheses(0, length_penalty)
             steps.append(BeamStep(tuple(hypotheses[:width]), tuple(hypotheses[width:])))
             if settled(beams, limit, num_best=1, length_penalty=length_penalty).all():
                 return steps
-            state = state.select(beams.parents[0])
+            state = _follow(state, beams.parents.new_zeros(1), before, beams, left=False)
 
 
 def _check(*, width: int, num_best: int, length_penalty: float) -> None:

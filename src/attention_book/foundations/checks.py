@@ -1,9 +1,8 @@
-"""Argument checks: one clear error where a caller enters, instead of a late, cryptic one.
+"""What every attention asks of its inputs: one clear error instead of a late, cryptic one.
 
-Shapes, types and devices are checked always: that costs nothing, and a compiled graph never
-sees it. What needs the data itself (is a score NaN? does the target begin with ``<bos>``?) would
-make a GPU wait, so it is checked only in strict mode, which the tests and the build of the book
-switch on: :func:`strict`, or the environment variable ``ATTENTION_BOOK_STRICT=1``.
+Shapes, types and devices are always checked: they are known without a look at the data. What
+needs the data (is there a real token at all?) would make the program wait for the device, so
+it is checked where data are made, and elsewhere under :func:`strict` alone.
 """
 
 import os
@@ -14,41 +13,64 @@ from contextvars import ContextVar
 import torch
 from torch import Tensor
 
-#: Set to 1 it switches strict mode on for a whole process.
+#: Set to 1, it switches the checks of the data on from the start.
 STRICT_VARIABLE = "ATTENTION_BOOK_STRICT"
-
-_strict: ContextVar[bool | None] = ContextVar("strict", default=None)
+_strict = ContextVar("strict", default=os.environ.get(STRICT_VARIABLE) == "1")
 
 
 @contextmanager
 def strict(enabled: bool = True) -> Iterator[None]:
-    """Look at the data too, as long as the block lasts: the values, not only their shapes.
+    """Check the data too in this block, and not only shapes and types.
 
-    >>> from attention_book.attention import masked_softmax
+    Such a check reads from the device, and so waits until the device has computed all that
+    was asked of it. It is off unless the environment variable ``ATTENTION_BOOK_STRICT`` is 1
+    when the package is imported, as it is in the tests and while the book is built. The block
+    speaks for its own thread and asyncio task alone.
+
+    Args:
+        enabled: False switches the checks off.
+
+    >>> import torch
+    >>> from attention_book.training import loss_per_token
+    >>> logits, targets = torch.zeros(1, 2, 5), torch.tensor([[0, 0]])
+    >>> with strict(False):
+    ...     loss_per_token(logits, targets, targets > 0)
+    tensor(0.)
     >>> with strict():
-    ...     masked_softmax(torch.tensor([[0.0, float("nan")]]))
+    ...     loss_per_token(logits, targets, targets > 0)
     Traceback (most recent call last):
-        ...
-    ValueError: scores: expected numbers below inf where seen, got scores[0, 1] = nan
+    ValueError: mask: expected at least one real token, got none
     """
-    before = _strict.set(enabled)
+    token = _strict.set(enabled)
     try:
         yield
     finally:
-        _strict.reset(before)
+        _strict.reset(token)
 
 
 def is_strict() -> bool:
-    """Whether the data is looked at; never while a graph is compiled, which can't branch on it.
+    """Whether to check the data here; never while torch compiles or exports a model.
 
+    What is being compiled has no data yet, and a check would end up in the compiled program.
+
+    >>> with strict():
+    ...     is_strict()
+    True
     >>> with strict(False):
     ...     is_strict()
     False
     """
-    if torch.compiler.is_compiling():
-        return False
-    chosen = _strict.get()
-    return os.environ.get(STRICT_VARIABLE) == "1" if chosen is None else chosen
+    return not torch.compiler.is_compiling() and _strict.get()
+
+
+def check_some_real(name: str, mask: Tensor) -> None:
+    """Check, in strict mode, that a mask (True = a real token) is True somewhere.
+
+    Raises:
+        ValueError: in strict mode, if it is True nowhere.
+    """
+    if is_strict() and not mask.is_meta and not mask.any():
+        raise ValueError(f"{name}: expected at least one real token, got none")
 
 
 def check_floating(name: str, *tensors: Tensor) -> None:

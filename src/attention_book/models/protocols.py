@@ -31,6 +31,19 @@ class Selectable(Protocol):
         ...
 
 
+@runtime_checkable
+class Reorderable(Selectable, Protocol):
+    """Something whose entries can also change places among those of the same source."""
+
+    def reorder(self: Selected, rows: StepIds) -> Selected:
+        """Return what :meth:`select` would, where each entry is replaced by one of its own source.
+
+        As many entries as before, and entry i is as before or comes from another beginning
+        of the same translation. What is known of the sources stays where it is.
+        """
+        ...
+
+
 Memory = TypeVar("Memory", bound=Selectable)
 State = TypeVar("State", bound=Selectable)
 

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from attention_book.foundations.checks import check_boolean, check_some_real
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
 from attention_book.text.vocabulary import BOS, EOS, PAD, Vocabulary
@@ -32,6 +33,11 @@ class Batch:
         target_output: The target tokens and ``<eos>``, (batch, target).
         target_mask: The mask of both.
 
+    Raises:
+        TypeError: if a mask is not boolean.
+        ValueError: if the shapes don't fit; and in strict mode
+            (:func:`~attention_book.foundations.strict`), if source or target has no real token.
+
     >>> pairs = [SentencePair(("go",), ("va",)), SentencePair(("go", "on"), ("va",))]
     >>> words = Vocabulary.build([("go", "on", "va")])
     >>> batch = next(ParallelData(pairs, words, words).batches(2))
@@ -52,6 +58,17 @@ class Batch:
     target_input: Int[Tensor, "batch target"]
     target_output: Int[Tensor, "batch target"]
     target_mask: Bool[Tensor, "batch target"]
+
+    def __post_init__(self) -> None:
+        """Check here, once, what every model and every loss would have to ask otherwise."""
+        for name in ("source_mask", "target_mask"):
+            check_boolean(name, getattr(self, name), "a real token")
+            check_some_real(name, getattr(self, name))
+        source, target = self.source.shape, self.target_output.shape
+        _check_shape("source_mask", self.source_mask, source)
+        _check_shape("target_output", self.target_output, (source[0], *target[1:]))
+        _check_shape("target_input", self.target_input, target)
+        _check_shape("target_mask", self.target_mask, target)
 
     def __len__(self) -> int:
         """Return the number of sentence pairs."""
@@ -197,6 +214,11 @@ def encode_source(
         raise ValueError("sentences: expected at least one, got none")
     _not_empty(sentences, "sentence")
     return _padded([[*vocabulary.encode(sentence), EOS] for sentence in sentences])
+
+
+def _check_shape(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
+    if tensor.shape != tuple(shape):
+        raise ValueError(f"{name}: expected the shape {tuple(shape)}, got {tuple(tensor.shape)}")
 
 
 def _not_empty(sentences: Sequence[Sequence[str]], what: str) -> Sequence[Sequence[str]]:

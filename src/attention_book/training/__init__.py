@@ -8,7 +8,7 @@ from attention_book.training.checkpoints.checkpoint import (
     save_checkpoint,
 )
 from attention_book.training.classifying import fit_classifier
-from attention_book.training.descent import Report, descend
+from attention_book.training.descent import BatchLoss, descend
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.forecasting import WarmForecaster, train_forecaster
 from attention_book.training.initialise import xavier_
@@ -20,12 +20,13 @@ from attention_book.training.loss import (
     token_losses,
 )
 from attention_book.training.progress import progress
-from attention_book.training.reports import EpochReport
+from attention_book.training.reports import EpochReport, Report
 from attention_book.training.schedule import inverse_square_root_schedule, linear_schedule
 from attention_book.training.stopping import EarlyStopping
 from attention_book.training.trainer import fit
 
 __all__ = [
+    "BatchLoss",
     "Checkpoint",
     "CheckpointError",
     "EarlyStopping",

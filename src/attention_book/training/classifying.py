@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.training.descent import Report, descend
+from attention_book.training.descent import descend
+from attention_book.training.reports import Report
 from attention_book.training.schedule import linear_schedule
 
 
@@ -23,6 +24,8 @@ def fit_classifier(
     label_smoothing: float = 0.1,
     noise: float = 0.0,
     warmup: int = 30,
+    autocast: torch.dtype | None = None,
+    accumulate: int = 1,
 ) -> Iterator[Report]:
     """Train a classifier on batches drawn at random, with a report after every step.
 
@@ -44,6 +47,8 @@ def fit_classifier(
         noise: Standard deviation of the normal noise that is added to the inputs, fresh
             in every step (Bishop 1995).
         warmup: Steps on the way up to the highest learning rate.
+        autocast: As in :func:`descend`.
+        accumulate: How many batches make one step, as in :func:`descend`.
 
     Raises:
         ValueError: if there is not one label for each input.
@@ -69,4 +74,11 @@ def fit_classifier(
         logits = model(seen + noise * torch.randn_like(seen) if noise else seen)
         return F.cross_entropy(logits, labels[rows], label_smoothing=label_smoothing)
 
-    yield from descend(loss, optimizer, steps=steps, schedule=schedule)
+    yield from descend(
+        loss,
+        optimizer,
+        steps=steps,
+        schedule=schedule,
+        autocast=autocast,
+        accumulate=accumulate,
+    )

@@ -9,7 +9,8 @@ from torch.nn import functional as F
 from attention_book.foundations.seed import shifted
 from attention_book.foundations.shapes import GoOn, History
 from attention_book.models import Forecaster, ForecasterConfig
-from attention_book.training.descent import Report, descend
+from attention_book.training.descent import descend
+from attention_book.training.reports import Report
 from attention_book.training.schedule import linear_schedule
 
 
@@ -20,6 +21,8 @@ def train_forecaster(
     steps: int,
     batch_size: int = 32,
     learning_rate: float = 3e-3,
+    autocast: torch.dtype | None = None,
+    accumulate: int = 1,
 ) -> Iterator[Report]:
     """Train on windows of the past, drawn anew for every step; at each value it learns the next.
 
@@ -36,6 +39,8 @@ def train_forecaster(
         steps: How many.
         batch_size: Windows in each step.
         learning_rate: The highest.
+        autocast: As in :func:`descend`.
+        accumulate: How many batches of windows make one step, as in :func:`descend`.
 
     Yields:
         A :class:`~attention_book.training.Report` after every step; the loss is in units of
@@ -66,7 +71,14 @@ def train_forecaster(
 
     model.train()
     try:
-        yield from descend(loss, optimizer, steps=steps, schedule=schedule)
+        yield from descend(
+            loss,
+            optimizer,
+            steps=steps,
+            schedule=schedule,
+            autocast=autocast,
+            accumulate=accumulate,
+        )
     finally:
         model.eval()
 

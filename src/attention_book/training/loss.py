@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.foundations.checks import check_probability
+from attention_book.foundations.checks import check_probability, check_some_real
 from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, TokenIds, TokenMask
 from attention_book.models import MaskedLanguageModel
 from attention_book.models.evaluating import evaluating
@@ -29,7 +29,9 @@ def loss_per_token(
 
     The sum is divided by the number of real tokens, once: how much padding a batch
     has, and what the model says there, makes no difference. Its exponential is the
-    perplexity.
+    perplexity. Where no token is real, the loss and its gradient are 0, so that nothing is
+    learned from nothing; in strict mode (:func:`~attention_book.foundations.strict`) it is
+    an error.
 
     Args:
         logits: One prediction for every place, (batch, target, vocabulary).
@@ -39,8 +41,8 @@ def loss_per_token(
             whole vocabulary (Szegedy et al. 2016, section 7).
 
     Raises:
-        ValueError: if the shapes don't fit, no token is real, or
-            ``label_smoothing`` is no probability.
+        ValueError: if the shapes don't fit or ``label_smoothing`` is no probability; and in
+            strict mode, if no token is real.
 
     >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
     >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
@@ -49,15 +51,15 @@ def loss_per_token(
     """
     _check(logits, targets, mask)
     check_probability("label_smoothing", label_smoothing)
-    if not mask.any():
-        raise ValueError("mask: expected at least one real token, got none")
+    check_some_real("mask", mask)
     real = targets.masked_fill(~mask, _IGNORED)
-    return F.cross_entropy(
+    loss = F.cross_entropy(
         logits.flatten(0, 1),
         real.flatten(),
         ignore_index=_IGNORED,
         label_smoothing=label_smoothing,
     )
+    return loss.masked_fill(~mask.any(), 0.0)  # not 0 / 0 where no token is real
 
 
 def token_losses(
@@ -136,8 +138,10 @@ def hidden_token_loss(
         tokens: What really stands there, (batch, token).
         real: False = padding.
 
+    Where nothing was chosen, the loss is 0.
+
     Raises:
-        ValueError: if nothing was chosen.
+        ValueError: in strict mode, if nothing was chosen.
 
     >>> import torch
     >>> from attention_book.models import LanguageModelConfig

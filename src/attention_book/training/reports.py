@@ -1,7 +1,25 @@
-"""What is written down of an epoch."""
+"""What is written down of a step, and of an epoch."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
+
+
+@dataclass(frozen=True)
+class Report:
+    """What one step of :func:`descend` saw.
+
+    Attributes:
+        step: Counted from 1.
+        loss: The loss *before* the parameters were changed.
+        gradient_norm: The Euclidean norm of the whole gradient, also before.
+
+    >>> Report(step=1, loss=0.5, gradient_norm=2.0).loss
+    0.5
+    """
+
+    step: int
+    loss: float
+    gradient_norm: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,17 +4,20 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.checks import check_probability, check_sizes
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
 from attention_book.training.checkpoints.checkpoint import save_checkpoint
 from attention_book.training.checkpoints.resuming import describe_training, resume
+from attention_book.training.descent import BatchLoss, Stepper
 from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.reports import EpochReport
 from attention_book.training.schedule import Schedule, scheduled
@@ -29,10 +32,20 @@ class _Options:
     clip: float | None
     label_smoothing: float
     schedule: Schedule | None
+    autocast: torch.dtype | None = None
+    accumulate: int = 1
 
     def plain(self) -> dict[str, Any]:
-        """Return the options as plain values; of the schedule, whether there is one."""
-        return {**vars(self), "schedule": self.schedule is not None}
+        """Return the options as plain values; of the schedule, whether there is one.
+
+        The newer options are left out where they change nothing, so that a training that
+        was begun before there were such options goes on.
+        """
+        plain = {**vars(self), "schedule": self.schedule is not None, "autocast": None}
+        if self.autocast is not None:
+            plain["autocast"] = str(self.autocast)
+        newer = {"autocast": None, "accumulate": 1}
+        return {n: v for n, v in plain.items() if n not in newer or v != newer[n]}
 
 
 def fit(
@@ -46,6 +59,8 @@ def fit(
     clip: float | None = 1.0,
     label_smoothing: float = 0.0,
     schedule: Schedule | None = None,
+    autocast: torch.dtype | None = None,
+    accumulate: int = 1,
     validation: ParallelData | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int = 1,
@@ -67,13 +82,19 @@ def fit(
         data: The training data.
         optimizer: Knows the parameters, and how to change them.
         epochs: How many epochs at most.
-        batch_size: Sentence pairs to a step.
+        batch_size: Sentence pairs to a batch.
         seed: With the number of the epoch it names how the epoch is shuffled. Dropout
             draws from torch's global random numbers: see :func:`~attention_book.set_seed`.
         clip: The longest gradient that a step may follow (Pascanu et al. 2013); a longer
             one is shortened. None: any.
         label_smoothing: As in :func:`loss_per_token`.
         schedule: What to multiply the optimizer's learning rates by in a step.
+        autocast: ``torch.bfloat16`` or ``torch.float16``: compute the loss in this type
+            wherever that is safe, and keep the parameters in theirs. None: nothing is cast.
+            The validation loss is never cast.
+        accumulate: How many batches make one step. Each counts by its real tokens, so the
+            step is that of one batch of all their sentences, with the memory that one of
+            them takes. The last step of an epoch takes what is left.
         validation: Other data, whose loss is reported after each epoch.
         checkpoint: The file to go on from, and to write.
         checkpoint_every: Write it after so many epochs, and after the last.
@@ -103,22 +124,32 @@ def fit(
     >>> reports[4].loss_per_token < reports[0].loss_per_token
     True
     """
-    _check(epochs, batch_size, seed, clip, label_smoothing, checkpoint_every)
+    _check(epochs, batch_size, seed, label_smoothing, checkpoint_every, accumulate)
     module = _module(model, optimizer)
-    options = _Options(batch_size, seed, clip, label_smoothing, schedule)
+    options = _Options(
+        batch_size, seed, clip, label_smoothing, schedule, autocast=autocast, accumulate=accumulate
+    )
+    take_step = Stepper(optimizer, clip=clip, autocast=autocast)
     reports: list[EpochReport] = []
-    extra: dict[str, Any] = {}
+    training: dict[str, Any] = {}
     if checkpoint is not None:
         training = describe_training(optimizer, data, validation, **options.plain())
-        reports = resume(checkpoint, training, model=module, optimizer=optimizer, epochs=epochs)
-        extra = {"training": training}
+        reports = resume(
+            checkpoint,
+            training,
+            model=module,
+            optimizer=optimizer,
+            scaler=take_step.scaler,
+            epochs=epochs,
+        )
     yield from reports[:]
     for epoch in range(len(reports) + 1, epochs + 1):
-        report = _train_epoch(model, data, optimizer, options, epoch)
+        report = _train_epoch(model, data, take_step, options, epoch)
         if validation is not None:
             report = replace(report, validation_loss=evaluate_loss(model, validation))
         reports.append(report)
         if checkpoint is not None and (epoch % checkpoint_every == 0 or epoch == epochs):
+            extra = {"training": training, "scaler": take_step.scaler.state_dict()}
             save_checkpoint(
                 checkpoint, model=module, optimizer=optimizer, reports=reports, extra=extra
             )
@@ -128,26 +159,26 @@ def fit(
 def _train_epoch(
     model: Translator[Memory, State],
     data: ParallelData,
-    optimizer: torch.optim.Optimizer,
+    take_step: Stepper,
     options: _Options,
     epoch: int,
 ) -> EpochReport:
     started = time.perf_counter()
-    _module(model, optimizer).train()
-    step = (epoch - 1) * math.ceil(len(data) / options.batch_size)  # steps before this epoch
+    _module(model, take_step.optimizer).train()
+    num_batches = math.ceil(len(data) / options.batch_size)
+    before = (epoch - 1) * math.ceil(num_batches / options.accumulate)  # steps
     total, num_tokens, longest = 0.0, 0, 0.0
-    with scheduled(optimizer, options.schedule) as set_rates:
+    with scheduled(take_step.optimizer, options.schedule) as set_rates:
         batches = data.batches(options.batch_size, seed=_shuffle_seed(options.seed, epoch))
-        for number, batch in enumerate(batches, start=1):
-            set_rates(step + number)
-            place = f"batch {number} of epoch {epoch}"
-            loss, norm = _step(model, batch, optimizer, options, place)
-            tokens = batch.num_tokens
-            total, num_tokens, longest = (
-                total + loss * tokens,
-                num_tokens + tokens,
-                max(longest, norm),
-            )
+        losses = (partial(_loss, model, batch, options.label_smoothing) for batch in batches)
+        for first in range(1, num_batches + 1, options.accumulate):
+            step = before + math.ceil(first / options.accumulate)
+            set_rates(step)
+            place = _place(first, min(first + options.accumulate - 1, num_batches), epoch)
+            seen = take_step(islice(losses, options.accumulate), place)
+            total, num_tokens = total + seen.loss * seen.count, num_tokens + int(seen.count)
+            if math.isfinite(seen.gradient_norm):  # else the step was left out, and more may come
+                longest = max(longest, seen.gradient_norm)
     return EpochReport(
         epoch=epoch,
         loss_per_token=total / num_tokens,
@@ -157,26 +188,15 @@ def _train_epoch(
     )
 
 
-def _step(
-    model: Translator[Memory, State],
-    batch: Batch,
-    optimizer: torch.optim.Optimizer,
-    options: _Options,
-    place: str,
-) -> tuple[float, float]:
-    """Take one step; return the loss, and the gradient's norm before clipping."""
-    loss = batch_loss(model, batch, label_smoothing=options.label_smoothing)
-    optimizer.zero_grad()
-    loss.backward()
-    parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    norm = nn.utils.clip_grad_norm_(parameters, math.inf if options.clip is None else options.clip)
-    # Both in one go: a GPU is waited for only once.
-    loss_value, norm_value = torch.stack((loss.detach(), norm)).tolist()
-    for name, value in (("loss", loss_value), ("gradient", norm_value)):
-        if not math.isfinite(value):
-            raise ValueError(f"{name}: expected a finite number, got {value} in {place}")
-    optimizer.step()
-    return loss_value, norm_value
+def _loss(model: Translator[Memory, State], batch: Batch, label_smoothing: float) -> BatchLoss:
+    """Return the loss of a batch, and how many real tokens it is a mean over."""
+    mean = batch_loss(model, batch, label_smoothing=label_smoothing)
+    return BatchLoss(mean, batch.target_mask.sum())
+
+
+def _place(first: int, last: int, epoch: int) -> str:
+    batches = f"batch {first}" if first == last else f"batches {first} to {last}"
+    return f"in {batches} of epoch {epoch}"
 
 
 def _shuffle_seed(seed: int, epoch: int) -> int:
@@ -198,15 +218,13 @@ def _check(
     epochs: int,
     batch_size: int,
     seed: int,
-    clip: float | None,
     label_smoothing: float,
     checkpoint_every: int,
+    accumulate: int,
 ) -> None:
     if epochs < 0:
         raise ValueError(f"epochs: expected 0 or more, got {epochs}")
-    check_sizes(batch_size=batch_size, checkpoint_every=checkpoint_every)
+    check_sizes(batch_size=batch_size, checkpoint_every=checkpoint_every, accumulate=accumulate)
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed: expected a number from 0 to 2**32 - 1, got {seed}")
-    if clip is not None:
-        check_positive("clip", clip)
     check_probability("label_smoothing", label_smoothing)

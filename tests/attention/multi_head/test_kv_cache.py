@@ -214,3 +214,55 @@ def test_a_full_room_takes_no_more():
     room.write(rows(3))
     with pytest.raises(ValueError, match="rows: expected at most 0, got 1"):
         room.write(rows(1))
+
+
+# --- picking rows ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("picked", [[1, 0], [1, 1], [0], [1, 0, 1]])
+@torch.no_grad()
+def test_the_room_behind_the_last_key_survives_a_choice_of_rows(picked):
+    past, new = draw(4).append(draw(1)), draw(1, batch=len(picked))
+    kept = past.keys.clone()
+    chosen = past.select(torch.tensor(picked))
+    assert chosen._room.size == past._room.size == 10
+    grown = chosen.append(new)
+    assert grown.keys.data_ptr() == chosen.keys.data_ptr()  # written behind, not moved
+    assert torch.equal(grown.keys, torch.cat((past.keys[picked], new.keys), 2))
+    assert torch.equal(grown.values, torch.cat((past.values[picked], new.values), 2))
+    assert torch.equal(past.keys, kept)
+
+
+@torch.no_grad()
+def test_who_has_fewer_keys_than_are_written_picks_only_those():
+    past = draw(2).append(draw(1))
+    past.append(draw(1))  # takes the place behind the last key
+    chosen, new = past.select(torch.tensor([1, 0])), draw(1)
+    assert torch.equal(chosen.keys, past.keys[[1, 0]])
+    assert torch.equal(chosen.append(new).keys[:, :, :3], past.keys[[1, 0]])
+    assert torch.equal(chosen.append(new).keys[:, :, 3:], new.keys)
+
+
+def test_what_was_picked_with_gradients_has_them():
+    past = draw(2)
+    past.keys.requires_grad_()
+    past.append(draw(1)).select(torch.tensor([1, 1])).keys.sum().backward()
+    assert past.keys.grad[0].sum() == 0
+    assert torch.all(past.keys.grad[1] == 2)
+
+
+@pytest.mark.parametrize("inferring", [False, True])
+def test_picked_and_grown_in_turns_they_move_only_when_the_room_is_full(inferring):
+    rooms, generator = [], torch.Generator().manual_seed(0)
+    with torch.inference_mode(inferring), torch.no_grad():
+        past = draw(1)
+        keys, values = past.keys, past.values
+        for _ in range(60):
+            rows, new = torch.randint(2, (2,), generator=generator), draw(1)
+            past = past.append(new).select(rows)
+            keys = torch.cat((keys, new.keys), 2)[rows]
+            values = torch.cat((values, new.values), 2)[rows]
+            rooms.append(past._room.size)
+        assert torch.equal(past.keys, keys)
+        assert torch.equal(past.values, values)
+    assert sorted(set(rooms)) == [4, 10, 22, 46, 94]

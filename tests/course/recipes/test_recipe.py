@@ -54,6 +54,10 @@ def test_a_recipe_is_a_value() -> None:
     recipe = replace(PHRASES, leave_out=("go .",), config={"d_hidden": 8})
     assert json.loads(json.dumps(recipe.to_dict())) == recipe.to_dict()
     assert Recipe.from_dict(recipe.to_dict()) == recipe
+    older = {name: value for name, value in recipe.to_dict().items() if name != "validate"}
+    assert Recipe.from_dict(older) == recipe
+    with pytest.raises(ValueError, match="Recipe: expected the setting epochs, got none"):
+        Recipe.from_dict({"name": "old"})
 
 
 def test_nobody_can_change_the_settings_afterwards() -> None:

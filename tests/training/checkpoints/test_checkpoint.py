@@ -257,3 +257,46 @@ def test_a_model_without_its_optimizer_cannot_be_trained_on(trained, path) -> No
     save_checkpoint(path, model=model)
     with pytest.raises(CheckpointError, match="expected the state of an optimizer, got none"):
         load_checkpoint(path, model=model, optimizer=optimizer)
+
+
+# --- a config that has changed since ---------------------------------------------------------
+
+
+def with_config(path: Path, change: Callable[[dict], object]) -> None:
+    """Write the file again, as it was before its model's config was changed."""
+    with safe_open(path, framework="pt") as file:
+        about = json.loads(file.metadata()["attention_book"])
+        tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+    change(about["config"])
+    save_file(tensors, path, metadata={"attention_book": json.dumps(about)})
+
+
+def test_a_file_that_is_older_than_a_field_with_a_default_still_loads(make_model, path) -> None:
+    model, other = make_model(1), make_model(2)
+    save_checkpoint(path, model=model)
+    with_config(path, lambda config: [config.pop(name) for name in ("num_places", "bidirectional")])
+    assert content(other) != content(model)
+    load_checkpoint(path, model=other)
+    assert content(other) == content(model)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.update(depth=3), "Seq2SeqConfig: expected no setting depth, got one"),
+        (
+            lambda c: c.pop("source_vocabulary"),
+            "Seq2SeqConfig: expected the setting source_vocabulary, got none",
+        ),
+        # Before it could be chosen it was "bahdanau", whatever this model says.
+        (lambda c: c.pop("attention"), "expected a model with .*'none'.* got one with .*bahdanau"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_one_clear_error(make_model, path, change, message) -> None:
+    model = make_model(attention="none")
+    save_checkpoint(path, model=model)
+    with_config(path, change)
+    before = content(model)
+    with pytest.raises(CheckpointError, match=message):
+        load_checkpoint(path, model=model)
+    assert content(model) == before

@@ -38,6 +38,7 @@ FIXED_ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
     "ATTENTION_BOOK_BUILD": "1",
+    "ATTENTION_BOOK_STRICT": "1",  # the package checks the data too, not only their shapes
 }
 
 #: The type of output under which ``notebook.measure`` leaves a measurement.

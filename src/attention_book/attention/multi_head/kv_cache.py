@@ -23,6 +23,7 @@ class Room:
         size: How many rows there is room for.
         like: One tensor (batch, head, row, feature) for each kind of row: it says everything
             about the memory but the number of rows.
+        batch_size: How many examples; as many as ``like`` has when None.
 
     >>> room = Room(3, like=(torch.zeros(1, 1, 0, 2),))
     >>> (one,) = room.write(torch.ones(1, 1, 1, 2))
@@ -34,14 +35,21 @@ class Room:
     (True, False, False)
     """
 
-    def __init__(self, size: int, *, like: tuple[Tensor, ...]) -> None:
+    def __init__(
+        self, size: int, *, like: tuple[Tensor, ...], batch_size: int | None = None
+    ) -> None:
         """Take the memory; nothing is written yet."""
         self.size, self.used = size, 0
         # What is made while only inferring could not be written to afterwards.
         with torch.inference_mode(False):
             self.memory = tuple(
                 torch.empty(
-                    *each.shape[:2], size, each.shape[3], dtype=each.dtype, device=each.device
+                    len(each) if batch_size is None else batch_size,
+                    each.shape[1],
+                    size,
+                    each.shape[3],
+                    dtype=each.dtype,
+                    device=each.device,
                 )
                 for each in like
             )
@@ -65,6 +73,17 @@ class Room:
             # sees one memory and would refuse: ``data`` doesn't tell it.
             memory.data[:, :, start:end] = new
         return tuple(memory.data[:, :, :end] for memory in self.memory)
+
+    def select(self, rows: Int[Tensor, " row"], *, used: int) -> "Room":
+        """Return a room of the same size with the first ``used`` rows of these examples.
+
+        Each is copied once, to the place where it stays, and the place behind is free again.
+        """
+        room = Room(self.size, like=self.memory, batch_size=len(rows))
+        for mine, new in zip(self.memory, room.memory, strict=True):
+            torch.index_select(mine.data[:, :, :used], 0, rows, out=new.data[:, :, :used])
+        room.used = used
+        return room
 
 
 @dataclass(frozen=True)
@@ -135,18 +154,29 @@ class KeysValues:
         if room is None or not room.has_place(other.num_keys, after=self.num_keys):
             room = Room(2 * (self.num_keys + other.num_keys), like=(self.keys, self.values))
             room.write(self.keys, self.values)
-        both = KeysValues(*room.write(other.keys, other.values))
-        object.__setattr__(both, "_room", room)  # both is new: nobody has seen it yet
-        return both
+        room.write(other.keys, other.values)
+        return KeysValues._in(room)
 
     def select(self, rows: Int[Tensor, " row"]) -> "KeysValues":
         """Return the examples with these numbers, in this order; one may come twice.
+
+        Without gradients the room behind the last key is kept: what beam search picks at
+        every step is copied once, and the next key is written behind it.
 
         >>> both = KeysValues(torch.rand(2, 4, 5, 8), torch.rand(2, 4, 5, 8))
         >>> both.select(torch.tensor([1, 1, 0])).batch_size
         3
         """
-        return KeysValues(self.keys[rows], self.values[rows])
+        if self._room is None or torch.is_grad_enabled():
+            return KeysValues(self.keys[rows], self.values[rows])
+        return KeysValues._in(self._room.select(rows, used=self.num_keys))
+
+    @classmethod
+    def _in(cls, room: Room) -> "KeysValues":
+        """Return all that is written in a room, with the room to go on in."""
+        written = cls(*(memory.data[:, :, : room.used] for memory in room.memory))
+        object.__setattr__(written, "_room", room)  # it is new: nobody has seen it yet
+        return written
 
     def contiguous(self) -> "KeysValues":
         """Return the same with each head's keys side by side in memory, and its values.

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.stored_settings import completed
 from attention_book.models import Seq2SeqConfig, TransformerConfig
 from attention_book.text import SentencePair, grammar_corpus
 from attention_book.text.phrases import PhrasebookLanguage, check_languages, phrasebook
@@ -173,8 +174,15 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "Recipe":
-        """Return the recipe that :meth:`to_dict` was called on."""
-        return cls(**{**settings, "leave_out": tuple(settings["leave_out"])})
+        """Return the recipe that :meth:`to_dict` was called on.
+
+        Settings that a recipe did not have when it was written down have their defaults.
+
+        Raises:
+            ValueError: if a setting is unknown, or one without a default is missing.
+        """
+        whole = completed(cls, settings)
+        return cls(**{**whole, "leave_out": tuple(whole["leave_out"])})
 
     @property
     def digest(self) -> str:

@@ -163,7 +163,7 @@ def _load(path: Path, recipe: Recipe) -> Trained | None:
     """Return what the file holds; None if there is no file, or it is not what it should be."""
     try:
         extra = read_checkpoint(path).extra
-        if extra["recipe"] != recipe.to_dict():
+        if Recipe.from_dict(extra["recipe"]).to_dict() != recipe.to_dict():
             return None
         source = Vocabulary.from_json(extra["source_vocabulary"])
         target = Vocabulary.from_json(extra["target_vocabulary"])

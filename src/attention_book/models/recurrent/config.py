@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from attention_book.foundations.checks import check_probability, check_sizes
+from attention_book.foundations.stored_settings import completed
 
 #: How the decoder looks at the source.
 AttentionKind = Literal[
@@ -84,5 +85,9 @@ class Seq2SeqConfig:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> "Seq2SeqConfig":
-        """Return the configuration that :meth:`to_dict` was called on."""
-        return cls(**settings)
+        """Return the configuration that :meth:`to_dict` was called on; younger fields by default.
+
+        Raises:
+            ValueError: if a setting is unknown, or one without a default is missing.
+        """
+        return cls(**completed(cls, settings))

@@ -37,6 +37,13 @@ class DecoderState:
         """Return the sentences with these numbers."""
         return DecoderState(self.memory.select(rows), self.hidden[:, rows])
 
+    def reorder(self, rows: StepIds) -> "DecoderState":
+        """Return what :meth:`select` would, if each row comes from one of the same source.
+
+        The memory of the source is not copied.
+        """
+        return DecoderState(self.memory, self.hidden[:, rows])
+
 
 @dataclass(frozen=True)
 class Run:

@@ -5,6 +5,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 from attention_book.attention.multi_head.heads import check_divisible
 from attention_book.foundations.checks import check_probability, check_sizes
+from attention_book.foundations.stored_settings import completed
 from attention_book.models.transformer.add_norm import NormOrder
 
 Config = TypeVar("Config", bound="LayerConfig")
@@ -86,5 +87,9 @@ class LayerConfig:
 
     @classmethod
     def from_dict(cls: type[Config], settings: dict[str, Any]) -> Config:
-        """Return the configuration that :meth:`to_dict` was called on."""
-        return cls(**settings)
+        """Return the configuration that :meth:`to_dict` was called on; younger fields by default.
+
+        Raises:
+            ValueError: if a setting is unknown, or one without a default is missing.
+        """
+        return cls(**completed(cls, settings))

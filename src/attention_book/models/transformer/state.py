@@ -82,3 +82,12 @@ class TransformerState:
         """Return the sentences with these numbers."""
         past = tuple(layer.select(rows) for layer in self.past)
         return TransformerState(self.memory.select(rows), past, self.position)
+
+    def reorder(self, rows: StepIds) -> "TransformerState":
+        """Return what :meth:`select` would, if each row comes from one of the same source.
+
+        Only what was written changes places. The source's keys and values, which are longer
+        and as many, are not copied.
+        """
+        past = tuple(layer.select(rows) for layer in self.past)
+        return TransformerState(self.memory, past, self.position)

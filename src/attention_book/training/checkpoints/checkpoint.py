@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from attention_book.foundations.stored_settings import completed
 from attention_book.training.checkpoints.optimizer_state import (
     optimizer_rest,
     optimizer_tensors,
@@ -131,7 +132,8 @@ def load_checkpoint(
     """Put a model, and an optimizer, back to where they were when the file was written.
 
     With an optimizer the random numbers go on from there too, so that the training does
-    exactly what it would have done. Without one they are left alone.
+    exactly what it would have done. Without one they are left alone. A file that was written
+    before the model's config gained a field loads where the model has that field's default.
 
     Raises:
         CheckpointError: if the file is no checkpoint, or that of another model or
@@ -228,6 +230,11 @@ def _check_model(
     path: str | Path, model: nn.Module, config: dict[str, Any] | None, weights: Mapping[str, Tensor]
 ) -> None:
     own = _config(model)
+    if config is not None and own is not None and is_dataclass(model.config):
+        try:
+            config = completed(type(model.config), config)
+        except ValueError as error:
+            raise CheckpointError(f"{path}: {error}") from error
     if own != config:
         raise CheckpointError(f"{path}: expected a model with {own}, got one with {config}")
     state = {name: (tuple(v.shape), v.dtype) for name, v in model.state_dict().items()}

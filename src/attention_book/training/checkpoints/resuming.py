@@ -46,6 +46,7 @@ def resume(
     *,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
     epochs: int,
 ) -> list[EpochReport]:
     """Load the checkpoint if there is one; return the reports of the epochs that are done.
@@ -60,12 +61,15 @@ def resume(
     found = checkpoint.extra.get("training")
     if not isinstance(found, dict):
         raise CheckpointError(f"{path}: expected the checkpoint of a training, got another")
-    for name, value in training.items():
+    for name in {**training, **found}:  # an option that one of them lacks is None there
+        value = training.get(name)
         if found.get(name) != value:
             raise CheckpointError(f"{path}: {name}: expected {value}, got {found.get(name)}")
     if checkpoint.epoch > epochs:
         raise CheckpointError(f"{path}: expected at most {epochs} epochs, got {checkpoint.epoch}")
     load_checkpoint(path, model=model, optimizer=optimizer)
+    if scaler.is_enabled():
+        scaler.load_state_dict(checkpoint.extra["scaler"])
     return list(checkpoint.reports)
 
 
