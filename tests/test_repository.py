@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import attention_book
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -101,6 +103,17 @@ def test_binder_installs_what_the_notebooks_need():
     environment = yaml.safe_load((ROOT / "binder/environment.yml").read_text(encoding="utf-8"))
     installed = {re.match(r"[\w.-]+", str(each))[0] for each in environment["dependencies"]}
     assert wanted <= installed, f"not in binder/environment.yml: {sorted(wanted - installed)}"
+
+
+def test_the_version_stands_in_the_package_and_is_the_cited_one():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, day = attention_book.__version__, str(citation["date-released"])
+    assert settings["project"]["dynamic"] == ["version"], "pyproject.toml reads the package's"
+    assert settings["tool"]["setuptools"]["dynamic"]["version"]["attr"].startswith("attention_book")
+    assert citation["version"] == version
+    assert re.findall(r"(?m)^## \[(\d.*)\] - (.*)$", changes)[0] == (version, day)
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md", "CONTRIBUTING.md"])
