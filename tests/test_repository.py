@@ -143,3 +143,45 @@ def test_both_readmes_show_the_same_commands():
 
 def test_continuous_integration_calls_the_readmes_test_command():
     assert re.search(r"(?m)^make test$", (ROOT / ".ci/run").read_text(encoding="utf-8"))
+
+
+def workflow():
+    return yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+
+
+def test_the_oldest_versions_that_are_promised_are_tested_and_told():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [torch] = (r.removeprefix("torch>=") for r in project["dependencies"] if r.startswith("torch"))
+    python = project["requires-python"].removeprefix(">=")
+    runs = workflow()["jobs"]["unit"]["strategy"]["matrix"]["include"]
+    assert {"python": python, "torch": f"torch=={torch}.*"} in runs
+    assert any(run["torch"] == "torch" for run in runs), "the newest, whatever it is"
+    binder = (ROOT / "binder/environment.yml").read_text(encoding="utf-8")
+    assert f"pytorch-cpu>={torch}\n" in binder
+    for name in ("README.md", "README.zh.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(rf"torch ?[(（]{re.escape(torch)} ", text), name
+        assert f"Python {python} " in text, name
+
+
+def test_nothing_is_published_before_every_test_has_passed():
+    jobs = workflow()["jobs"]
+    assert set(jobs["publish"]["needs"]) == set(jobs) - {"publish"}
+    paths = sorted((ROOT / ".github/workflows").iterdir())
+    deploying = [p.name for p in paths if "deploy-pages" in p.read_text(encoding="utf-8")]
+    assert deploying == ["tests.yml"]
+    assert "pages" not in workflow()["permissions"]
+
+
+def test_the_workflow_keeps_the_folder_that_the_build_keeps_its_outputs_in():
+    [kept] = (
+        step["with"]
+        for step in workflow()["jobs"]["book"]["steps"]
+        if step.get("uses", "").startswith("actions/cache@")
+    )
+    build, folder = kept["path"].rsplit("/", 1)
+    execution = ROOT / "book/_ext/evidence/execution/keyed_execution.py"
+    assert build == "book/_build"
+    assert f'Outputs(build / "{folder}"' in execution.read_text(encoding="utf-8")
+    assert all(name in kept["key"] for name in ("constraints.txt", "src/**", "book/**"))
+    assert kept["key"].startswith(kept["restore-keys"])
