@@ -185,3 +185,22 @@ def test_the_workflow_keeps_the_folder_that_the_build_keeps_its_outputs_in():
     assert f'Outputs(build / "{folder}"' in execution.read_text(encoding="utf-8")
     assert all(name in kept["key"] for name in ("constraints.txt", "src/**", "book/**"))
     assert kept["key"].startswith(kept["restore-keys"])
+
+
+def test_hooks_run_what_make_runs_with_the_tools_of_the_project():
+    settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    [repository] = settings["repos"]
+    assert repository["repo"] == "local"  # so that the versions are those of constraints.txt
+    recipes = re.findall(
+        r"(?m)^(?:lint|types): .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8")
+    )
+    wanted = {tool(line.strip()) for recipe in recipes for line in recipe.splitlines()}
+    assert {tool(hook["entry"]) for hook in repository["hooks"]} == wanted
+    assert all(hook["language"] == "system" for hook in repository["hooks"])
+    assert {"ruff", "mypy"} <= requirements("test")  # and pinned, as every requirement is
+
+
+def tool(command):
+    """Return what a command runs in .venv: the program, and its subcommand or script."""
+    found = re.match(r"(?:\$\(BIN\)|\.venv/bin)/(\w+(?: [\w./]+)?)", command)
+    return found[1].removesuffix(" .")
