@@ -63,7 +63,7 @@ def fresh_environment(folder: Path) -> Path:
     ignore = shutil.ignore_patterns(".*", "book", "tests", "node_modules", "build")
     shutil.copytree(ROOT, source, ignore=ignore)
     install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*install, f"{source}[data]", "ipykernel", "nbclient"], check=True)
+    subprocess.run([*install, f"{source}[all]", "ipykernel", "nbclient"], check=True)
     return python
 
 

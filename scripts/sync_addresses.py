@@ -39,6 +39,10 @@ def pip_line(at: Addresses) -> str:
     return f'```bash\npip install "{at.requirement}"\n```'
 
 
+def pip_line_for_all(at: Addresses) -> str:
+    return f'```bash\npip install "{at.requirement_of_notebooks}"\n```'
+
+
 def project_urls(at: Addresses) -> str:
     issues = f"{at.repository}/issues"
     return f'Homepage = "{at.site}/"\nRepository = "{at.repository}"\nIssues = "{issues}"'
@@ -50,8 +54,8 @@ def citation_urls(at: Addresses) -> str:
 
 #: For each file, what stands between its markers, in the order of the markers.
 FILES: dict[str, list[Callable[[Addresses], str]]] = {
-    "README.md": [lambda at: badges(at, "en"), clone, pip_line],
-    "README.zh.md": [lambda at: badges(at, "zh"), clone, pip_line],
+    "README.md": [lambda at: badges(at, "en"), clone, pip_line, pip_line_for_all],
+    "README.zh.md": [lambda at: badges(at, "zh"), clone, pip_line, pip_line_for_all],
     "pyproject.toml": [project_urls],
     "CITATION.cff": [citation_urls],
 }

@@ -5,8 +5,10 @@ import doctest
 import importlib
 import inspect
 import io
+import re
 import sys
 import tokenize
+import tomllib
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -29,26 +31,25 @@ LAYERS = [
     {"course"},
 ]
 
-# Everything that comes from outside the standard library, and the modules that may import it.
-EVERYWHERE = ""
-PLOTTING = ("plotting.style", "plotting.heatmaps", "plotting.curves")
-OUTSIDERS = {
-    "torch": (EVERYWHERE,),
-    "jaxtyping": (EVERYWHERE,),
-    "numpy": ("foundations.seed", *PLOTTING, "plotting.numbers"),
-    "matplotlib": PLOTTING,
-    "cycler": PLOTTING,
-    "IPython": ("course.notebook",),
-    "matplotlib_inline": ("course.notebook",),
-    "pooch": ("text.corpora",),
-    "tokenizers": ("text.bpe",),
-    "tqdm": ("training.progress", "text.corpora"),
-    "safetensors": ("training.checkpoints.checkpoint",),
-    "filelock": ("course.recipes.trained",),
-    "sacrebleu": ("metrics.bleu",),
-    "statsmodels": ("datasets.series", "models.forecasting.baselines"),
-    "sklearn": ("datasets.digits",),
+# What comes from outside the standard library. These two the package needs: they may stand
+# anywhere. All others are extras: each stands where it is used, in a block of `from_extra`.
+NEEDED = {"torch", "jaxtyping"}
+# A package that asks in its `__init__` has asked for all of its modules.
+BEHIND_A_DOOR = {"plotting": {"matplotlib", "cycler", "numpy"}}
+EXTRAS = {
+    "IPython": {"course.notebook"},
+    "matplotlib_inline": {"course.notebook"},
+    "filelock": {"course.recipes.trained"},
+    "pooch": {"text.corpora"},
+    "tqdm": {"text.corpora", "training.progress"},
+    "tokenizers": {"text.bpe"},
+    "safetensors": {"training.checkpoints.checkpoint"},
+    "sacrebleu": {"metrics.bleu"},
+    "statsmodels": {"datasets.series", "models.forecasting.baselines"},
+    "sklearn": {"datasets.digits"},
 }
+# Where a library is used if it is there, and nothing is missed if it is not.
+IF_INSTALLED = {"numpy": {"foundations.seed"}}
 
 SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 # Lines of code: without docstrings, comments and blank lines.
@@ -177,17 +178,58 @@ def test_imports_run_in_no_circle() -> None:
     assert list(TopologicalSorter(arrows).static_order())  # raises CycleError
 
 
+def outsiders(tree: ast.AST) -> set[str]:
+    """The libraries that some code imports, but for the standard one, torch and jaxtyping."""
+    ours = {PACKAGE, *NEEDED, *sys.stdlib_module_names}
+    return {name.split(".")[0] for name in imported_names(tree)} - ours
+
+
+def blocks_of_extras(module: Module) -> Iterator[tuple[str, str, ast.With]]:
+    """Each `with from_extra(extra, library)`: the extra, the library and the block."""
+    for node in ast.walk(module.tree):
+        for item in node.items if isinstance(node, ast.With) else ():
+            match item.context_expr:
+                case ast.Call(ast.Name("from_extra"), [ast.Constant(extra), ast.Constant(library)]):
+                    yield extra, library, node
+
+
 def test_outsiders_are_imported_where_the_table_says() -> None:
     offenders = []
     for module in MODULES:
-        for name in imported_names(module.tree):
-            library = name.split(".")[0]
-            if library == PACKAGE or library in sys.stdlib_module_names:
+        asked = set().union(*(outsiders(block) for *_, block in blocks_of_extras(module)))
+        for name in outsiders(module.tree):
+            if name in BEHIND_A_DOOR.get(module.unit, ()):
                 continue
-            allowed = OUTSIDERS.get(library, ())
-            if EVERYWHERE not in allowed and module.name not in allowed:
-                offenders.append(f"{module.name} imports {library}")
-    assert not offenders, "give each its place in OUTSIDERS"
+            if module.name not in EXTRAS.get(name, set()) | IF_INSTALLED.get(name, set()):
+                offenders.append(f"{module.name} imports {name}")
+            elif name in EXTRAS and name not in asked:
+                offenders.append(f"{module.name} imports {name} outside of `from_extra`")
+    assert not offenders, "give each its place in EXTRAS"
+
+
+def test_an_extra_that_is_asked_for_installs_the_library() -> None:
+    installs = extras_of_the_project()
+    offenders = [
+        f"{module.name}: the extra {extra!r} has no {library}"
+        for module in MODULES
+        for extra, library, _ in blocks_of_extras(module)
+        if library.lower() not in installs[extra]
+    ]
+    assert not offenders
+    doors = {module.name for module in MODULES for _ in blocks_of_extras(module)}
+    assert set(BEHIND_A_DOOR) <= doors
+
+
+def extras_of_the_project() -> dict[str, set[str]]:
+    """What each extra installs by itself or by another extra of ours."""
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    found: dict[str, set[str]] = {}
+    for extra, wanted in project["project"]["optional-dependencies"].items():  # in this order
+        found[extra] = set()
+        for requirement in wanted:
+            name, *own = re.findall(r"[\w-]+", requirement.split(">=")[0].split("==")[0])
+            found[extra].update(*(found[each] for each in own), () if own else (name,))
+    return found
 
 
 # --- sizes and names -------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import attention_book
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -73,11 +75,16 @@ def requirements(*extras):
     """Return the names of what the package needs, with these extras (all of them for none)."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     optional = project["optional-dependencies"]
-    wanted = list(project["dependencies"])
+    wanted, names = list(project["dependencies"]), set()
     for extra in extras or optional:
         wanted += optional[extra]
-    names = {re.match(r"[\w.-]+", each)[0].lower().replace("_", "-") for each in wanted}
-    return names - {"attention-book"}
+    while wanted:
+        name, extras_of_ours = re.match(r"([\w.-]+)(?:\[(.*)\])?", wanted.pop()).groups()
+        if name == "attention-book":
+            wanted += [each for extra in extras_of_ours.split(",") for each in optional[extra]]
+        else:
+            names.add(name.lower().replace("_", "-"))
+    return names
 
 
 def test_every_requirement_is_pinned():
@@ -92,10 +99,21 @@ def test_every_requirement_is_pinned():
 
 def test_binder_installs_what_the_notebooks_need():
     conda = {"torch": "pytorch-cpu", "matplotlib": "matplotlib-base"}
-    wanted = {conda.get(name, name) for name in requirements("data")}
+    wanted = {conda.get(name, name) for name in requirements("all")}
     environment = yaml.safe_load((ROOT / "binder/environment.yml").read_text(encoding="utf-8"))
     installed = {re.match(r"[\w.-]+", str(each))[0] for each in environment["dependencies"]}
     assert wanted <= installed, f"not in binder/environment.yml: {sorted(wanted - installed)}"
+
+
+def test_the_version_stands_in_the_package_and_is_the_cited_one():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    version, day = attention_book.__version__, str(citation["date-released"])
+    assert settings["project"]["dynamic"] == ["version"], "pyproject.toml reads the package's"
+    assert settings["tool"]["setuptools"]["dynamic"]["version"]["attr"].startswith("attention_book")
+    assert citation["version"] == version
+    assert re.findall(r"(?m)^## \[(\d.*)\] - (.*)$", changes)[0] == (version, day)
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md", "CONTRIBUTING.md"])
@@ -125,3 +143,64 @@ def test_both_readmes_show_the_same_commands():
 
 def test_continuous_integration_calls_the_readmes_test_command():
     assert re.search(r"(?m)^make test$", (ROOT / ".ci/run").read_text(encoding="utf-8"))
+
+
+def workflow():
+    return yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+
+
+def test_the_oldest_versions_that_are_promised_are_tested_and_told():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    [torch] = (r.removeprefix("torch>=") for r in project["dependencies"] if r.startswith("torch"))
+    python = project["requires-python"].removeprefix(">=")
+    runs = workflow()["jobs"]["unit"]["strategy"]["matrix"]["include"]
+    assert {"python": python, "torch": f"torch=={torch}.*"} in runs
+    assert any(run["torch"] == "torch" for run in runs), "the newest, whatever it is"
+    binder = (ROOT / "binder/environment.yml").read_text(encoding="utf-8")
+    assert f"pytorch-cpu>={torch}\n" in binder
+    for name in ("README.md", "README.zh.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert re.search(rf"torch ?[(（]{re.escape(torch)} ", text), name
+        assert f"Python {python} " in text, name
+
+
+def test_nothing_is_published_before_every_test_has_passed():
+    jobs = workflow()["jobs"]
+    assert set(jobs["publish"]["needs"]) == set(jobs) - {"publish"}
+    paths = sorted((ROOT / ".github/workflows").iterdir())
+    deploying = [p.name for p in paths if "deploy-pages" in p.read_text(encoding="utf-8")]
+    assert deploying == ["tests.yml"]
+    assert "pages" not in workflow()["permissions"]
+
+
+def test_the_workflow_keeps_the_folder_that_the_build_keeps_its_outputs_in():
+    [kept] = (
+        step["with"]
+        for step in workflow()["jobs"]["book"]["steps"]
+        if step.get("uses", "").startswith("actions/cache@")
+    )
+    build, folder = kept["path"].rsplit("/", 1)
+    execution = ROOT / "book/_ext/evidence/execution/keyed_execution.py"
+    assert build == "book/_build"
+    assert f'Outputs(build / "{folder}"' in execution.read_text(encoding="utf-8")
+    assert all(name in kept["key"] for name in ("constraints.txt", "src/**", "book/**"))
+    assert kept["key"].startswith(kept["restore-keys"])
+
+
+def test_hooks_run_what_make_runs_with_the_tools_of_the_project():
+    settings = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    [repository] = settings["repos"]
+    assert repository["repo"] == "local"  # so that the versions are those of constraints.txt
+    recipes = re.findall(
+        r"(?m)^(?:lint|types): .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8")
+    )
+    wanted = {tool(line.strip()) for recipe in recipes for line in recipe.splitlines()}
+    assert {tool(hook["entry"]) for hook in repository["hooks"]} == wanted
+    assert all(hook["language"] == "system" for hook in repository["hooks"])
+    assert {"ruff", "mypy"} <= requirements("test")  # and pinned, as every requirement is
+
+
+def tool(command):
+    """Return what a command runs in .venv: the program, and its subcommand or script."""
+    found = re.match(r"(?:\$\(BIN\)|\.venv/bin)/(\w+(?: [\w./]+)?)", command)
+    return found[1].removesuffix(" .")

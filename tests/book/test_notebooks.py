@@ -48,7 +48,7 @@ def export(tmp_path):
         book = root / "book"
         for folder in ("figures", "api", "_ext/website/figures/static"):
             (book / folder).mkdir(parents=True, exist_ok=True)
-        (root / "src/attention_book").mkdir(parents=True, exist_ok=True)
+        (root / "src/attention_book/foundations").mkdir(parents=True, exist_ok=True)
         (root / "src/attention_book/foundations/shapes.py").write_text("__all__ = ['Queries']\n")
         (root / "src/attention_book/soft.py").write_text(
             "class A:\n    @property\n    def g(self):\n        return 1\n", encoding="utf8"

@@ -1,6 +1,7 @@
 """One seed for three libraries, and numbers that come out again."""
 
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book import set_seed
+from attention_book.foundations.seed import own_random_numbers
 
 
 def draw() -> list[float]:
@@ -48,3 +50,24 @@ def test_the_default_seed_is_42() -> None:
 def test_a_seed_that_numpy_would_refuse_is_named(seed: int) -> None:
     with pytest.raises(ValueError, match=f"seed={seed} is outside"):
         set_seed(seed)
+
+
+def test_without_numpy_the_others_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_seed(3)
+    python, _, tensor = draw()
+    monkeypatch.setitem(sys.modules, "numpy", None)  # as where it is not installed
+    set_seed(3)
+    assert [random.random(), torch.rand(1).item()] == [python, tensor]
+    with own_random_numbers(5):
+        inside = torch.rand(1)
+    with own_random_numbers(5):
+        assert torch.equal(torch.rand(1), inside)
+
+
+def test_a_block_with_numbers_of_its_own_leaves_every_library_where_it_was() -> None:
+    set_seed(3)
+    expected = draw()
+    set_seed(3)
+    with own_random_numbers(5):
+        draw()
+    assert draw() == expected

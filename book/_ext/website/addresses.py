@@ -31,8 +31,8 @@ class Addresses:
 
     @property
     def requirement_of_notebooks(self) -> str:
-        """What pip installs to run the chapters: some load data of other packages."""
-        return self.requirement.replace("attention-book", "attention-book[data]", 1)
+        """What pip installs to run the chapters: the package with every extra."""
+        return self.requirement.replace("attention-book", "attention-book[all]", 1)
 
     def source(self, file: str) -> str:
         """The page that shows a file of the repository."""

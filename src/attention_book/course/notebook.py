@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from IPython.core.getipython import get_ipython
-from IPython.display import display
-
 from attention_book.course.measurement import Measurement, measured
 from attention_book.foundations.bilingual import Language, chosen_language, set_language
-from attention_book.foundations.environment import in_book_build
+from attention_book.foundations.environment import from_extra, in_book_build
 from attention_book.plotting.style import SAVE_METADATA, use_style
+
+with from_extra("course", "IPython"):
+    from IPython.core.getipython import get_ipython
+    from IPython.display import display
 
 #: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
 TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
@@ -45,8 +46,8 @@ def setup(language: Language | None = None) -> None:
 
 
 def _draw_as_svg(shell: Any) -> None:
-    from matplotlib_inline.config import InlineBackend
-
+    with from_extra("course", "matplotlib-inline"):
+        from matplotlib_inline.config import InlineBackend
     backend = InlineBackend.instance(parent=shell)
     # The settings outlive the backend's own start, which may come after this call.
     backend.shell = shell

@@ -4,8 +4,8 @@ import os
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
-import numpy as np
 import torch
 
 #: Added to every seed by who asks whether a result holds for other draws (`make robustness`).
@@ -18,7 +18,7 @@ def shifted(seed: int) -> int:
 
 
 def set_seed(seed: int = 42) -> None:
-    """Seed Python, NumPy and torch (CPU and every GPU).
+    """Seed Python, torch (CPU and every GPU) and, where it is installed, NumPy.
 
     Where the environment variable ``ATTENTION_BOOK_SEED_OFFSET`` holds a number, it is added
     to the seed: the same chapters with other draws.
@@ -37,7 +37,9 @@ def set_seed(seed: int = 42) -> None:
         raise ValueError(f"seed={seed} is outside [0, 2**32)")
     seed = shifted(seed)
     random.seed(seed)
-    np.random.seed(seed)
+    arrays = _numpy_random()
+    if arrays is not None:
+        arrays.seed(seed)
     torch.manual_seed(seed)
     torch.cuda.manual_seed_all(seed)
 
@@ -45,14 +47,25 @@ def set_seed(seed: int = 42) -> None:
 @contextmanager
 def own_random_numbers(seed: int = 0) -> Iterator[None]:
     """Give the block random numbers of its own; afterwards the outer ones go on unmoved."""
-    python, arrays = random.getstate(), np.random.get_state()
+    python, arrays = random.getstate(), _numpy_random()
+    numbers = None if arrays is None else arrays.get_state()
     with torch.random.fork_rng():
         set_seed(seed)
         try:
             yield
         finally:
             random.setstate(python)
-            np.random.set_state(arrays)
+            if arrays is not None:
+                arrays.set_state(numbers)
+
+
+def _numpy_random() -> Any:
+    """Return NumPy's global random numbers: what it will draw later; None without NumPy."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy.random
 
 
 __all__ = ["set_seed"]  # random numbers of one's own are for the package itself

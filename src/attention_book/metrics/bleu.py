@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
+from attention_book.foundations.environment import from_extra
 
 #: How sacrebleu treats an n-gram length that has no match at all.
 Smoothing = Literal["exp", "floor", "add-k", "none"]
@@ -42,6 +41,7 @@ def corpus_bleu(
         ValueError: if there is no sentence, not a reference for each, an empty
             reference, or a token with a blank inside.
         TypeError: if a sentence is a string rather than its tokens.
+        ImportError: if sacrebleu is not installed.
 
     >>> hypotheses = [("je", "suis", "chez", "moi", ".")]
     >>> round(corpus_bleu(hypotheses, [("je", "suis", "chez", "moi", ".")]), 1)
@@ -75,6 +75,7 @@ def sentence_bleu(
     Raises:
         ValueError: as in :func:`corpus_bleu`.
         TypeError: as in :func:`corpus_bleu`.
+        ImportError: as in :func:`corpus_bleu`.
 
     >>> hypothesis, reference = "il est paresseux .".split(), "il est calme .".split()
     >>> round(sentence_bleu(hypothesis, reference, max_order=2, smoothing="none"), 1)
@@ -96,10 +97,13 @@ def corpus_chrf(hypotheses: Sequence[Sequence[str]], references: Sequence[Refere
     Raises:
         ValueError: as in :func:`corpus_bleu`.
         TypeError: as in :func:`corpus_bleu`.
+        ImportError: as in :func:`corpus_bleu`.
 
     >>> round(corpus_chrf([("les", "maisons")], [("la", "maison")]), 1)
     57.4
     """
+    with from_extra("metrics", "sacrebleu"):
+        from sacrebleu.metrics.chrf import CHRF
     score: float = CHRF().corpus_score(*_texts(hypotheses, references)).score
     return score
 
@@ -165,6 +169,7 @@ def bleu_by_length(
         ValueError: as in :func:`corpus_bleu`, or if there is not one length for each
             sentence, ``bins`` doesn't rise, or a length lies in no bin.
         TypeError: as in :func:`corpus_bleu`.
+        ImportError: as in :func:`corpus_bleu`.
 
     >>> sentences = [("va", "!"), ("il", "est", "calme", "."), ("je", "suis", "là", ".")]
     >>> curve = bleu_by_length(sentences, sentences, [2, 4, 4], bins=(2, 4, 6))
@@ -185,10 +190,12 @@ def bleu_by_length(
     return found
 
 
-def _bleu(max_order: int, smoothing: Smoothing, *, effective_order: bool = False) -> BLEU:
+def _bleu(max_order: int, smoothing: Smoothing, *, effective_order: bool = False) -> Any:
     """Set sacrebleu up; ``force`` says that we know that our text is tokenised."""
     if max_order < 1:
         raise ValueError(f"max_order: expected 1 or more, got {max_order}")
+    with from_extra("metrics", "sacrebleu"):
+        from sacrebleu.metrics.bleu import BLEU
     return BLEU(
         tokenize="none",
         force=True,

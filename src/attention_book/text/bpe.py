@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from types import ModuleType
+from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from attention_book.foundations.environment import from_extra
 
 _FORMAT = "attention_book subwords 1"
 _NUM_BYTES = 256
@@ -39,8 +41,8 @@ class SubwordTokenizer:
     'lower low 低'
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Keep a tokenizer that :meth:`train` or :meth:`from_json` has made."""
+    def __init__(self, tokenizer: Any) -> None:
+        """Keep a ``tokenizers.Tokenizer`` that :meth:`train` or :meth:`from_json` has made."""
         self._tokenizer = tokenizer
 
     @classmethod
@@ -57,6 +59,7 @@ class SubwordTokenizer:
         Raises:
             ValueError: if ``num_tokens`` is below 256, or there is no text.
             TypeError: if ``texts`` is one string rather than several.
+            ImportError: if tokenizers is not installed.
         """
         if num_tokens < _NUM_BYTES:
             raise ValueError(f"num_tokens: expected {_NUM_BYTES} or more, got {num_tokens}")
@@ -65,13 +68,14 @@ class SubwordTokenizer:
         lines = list(texts)
         if not any(lines):
             raise ValueError("texts: expected at least one that is not empty, got none")
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = decoders.ByteLevel()
-        trainer = trainers.BpeTrainer(
+        library = _library()
+        tokenizer = library.Tokenizer(library.models.BPE())
+        tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = library.decoders.ByteLevel()
+        trainer = library.trainers.BpeTrainer(
             vocab_size=num_tokens,
             min_frequency=min_frequency,
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            initial_alphabet=library.pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
         tokenizer.train_from_iterator(lines, trainer)
@@ -102,16 +106,24 @@ class SubwordTokenizer:
 
         Raises:
             ValueError: if the text is something else.
+            ImportError: if tokenizers is not installed.
         """
+        library = _library()
         try:
             content = json.loads(text)
             found = content["format"]
-            tokenizer = Tokenizer.from_str(json.dumps(content["tokenizer"]))
+            tokenizer = library.Tokenizer.from_str(json.dumps(content["tokenizer"]))
         except Exception as error:  # the library raises Exception itself
             raise ValueError(f"text: expected subwords in JSON, got {text[:40]!r}") from error
         if found != _FORMAT:
             raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
         return cls(tokenizer)
+
+
+def _library() -> ModuleType:
+    with from_extra("text", "tokenizers"):
+        import tokenizers
+    return tokenizers
 
 
 def _readable(piece: str) -> str:

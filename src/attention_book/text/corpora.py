@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
-from attention_book.foundations.environment import bar_options
+from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.text.downloads import download
 from attention_book.text.pairs import CorpusError, Reading, SentencePair, pairs_from_lines
 from attention_book.text.tokens import Language
@@ -100,6 +98,7 @@ def load_corpus(
         ValueError: if there is no such corpus or split, or ``limit`` is below 1.
         CorpusError: if a file is missing and cannot be downloaded (the message says
             where to get it and where to put it), or is damaged.
+        ImportError: if something is to be downloaded, and pooch or tqdm is not installed.
 
     >>> load_corpus("tatoeba-eng-fra", limit=2)[1].target  # doctest: +SKIP
     ('salut', '!')
@@ -196,7 +195,10 @@ def _find(name: str, progress: bool | None) -> Path:
 def _download(name: str, progress: bool | None) -> Path:
     with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
         warnings.simplefilter("ignore")
-        import pooch
+        with from_extra("text", "pooch"):
+            import pooch
+    with from_extra("text", "tqdm"):
+        from tqdm import tqdm
     url, checksum = _FILES[name]
     path = Path(pooch.os_cache("attention_book")) / name
 

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from tqdm import tqdm
-
-from attention_book.foundations.environment import bar_options
+from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.training.reports import EpochReport
 
 
@@ -22,12 +20,17 @@ def progress(
         total: How many epochs there will be at most.
         description: Stands before the bar.
 
+    Raises:
+        ImportError: if tqdm is not installed.
+
     >>> report = EpochReport(
     ...     epoch=1, loss_per_token=2.5, num_tokens=3000, gradient_norm=4.0, seconds=1.5
     ... )
     >>> [report.epoch for report in progress([report], total=1)]
     [1]
     """
+    with from_extra("training", "tqdm"):
+        from tqdm import tqdm
     with tqdm(total=total, desc=description, unit="epoch", **bar_options()) as bar:
         for report in reports:
             bar.set_postfix(loss=f"{report.loss_per_token:.3f}", refresh=False)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from attention_book.course.recipes.named import named
 from attention_book.course.recipes.recipe import Recipe
+from attention_book.foundations.environment import from_extra
 from attention_book.foundations.seed import shifted
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, Translator
 from attention_book.text import ParallelData, Vocabulary
@@ -30,6 +30,9 @@ from attention_book.training import (
     xavier_,
 )
 from attention_book.training.schedule import Schedule
+
+with from_extra("course", "filelock"):
+    from filelock import FileLock, Timeout
 
 #: Names a folder in which trained models are kept and looked for.
 TRAINED_FOLDER = "ATTENTION_BOOK_TRAINED"

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
+from attention_book.foundations.environment import from_extra
 from attention_book.foundations.stored_settings import completed
 from attention_book.training.checkpoints.optimizer_state import (
     optimizer_rest,
@@ -84,6 +83,9 @@ def save_checkpoint(
         reports: The history.
         extra: Anything else that JSON can hold.
 
+    Raises:
+        ImportError: if safetensors is not installed.
+
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "model.safetensors"
@@ -91,6 +93,8 @@ def save_checkpoint(
     ...     load_checkpoint(path, model=nn.Linear(2, 2)).extra
     {'language': 'fr'}
     """
+    with from_extra("training", "safetensors"):
+        from safetensors.torch import save
     tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
     about: dict[str, Any] = {
         "format": _FORMAT,
@@ -115,6 +119,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     Raises:
         CheckpointError: if the file is no checkpoint.
         FileNotFoundError: if there is no such file.
+        ImportError: if safetensors is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -139,6 +144,7 @@ def load_checkpoint(
         CheckpointError: if the file is no checkpoint, or that of another model or
             optimizer. Nothing was changed then.
         FileNotFoundError: if there is no such file.
+        ImportError: if safetensors is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -178,6 +184,8 @@ def _write(path: str | Path, content: bytes) -> None:
 
 
 def _read(path: str | Path, *, with_tensors: bool = True) -> tuple[_Tensors, dict[str, Any]]:
+    with from_extra("training", "safetensors"):
+        from safetensors import SafetensorError, safe_open
     try:
         with safe_open(path, framework="pt") as file:
             about = json.loads((file.metadata() or {})["attention_book"])
