@@ -18,7 +18,7 @@ from attention_book.models.language.ngrams import NgramModel, NgramState
 from attention_book.models.language.state import LanguageState
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.decoders import (
+from attention_book.models.recurrent.decoder import (
     FixedContextDecoder,
     LookThenStepDecoder,
     StepThenLookDecoder,

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from attention_book.attention import LocationAttention, ScaledDotScore
 from attention_book.foundations.shapes import TargetIds, Weights
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.decoders import AttentiveDecoder, RecurrentDecoder
+from attention_book.models.recurrent.decoder import AttentiveDecoder, RecurrentDecoder
 from attention_book.models.recurrent.encoder import SourceMemory
 from attention_book.models.recurrent.gru_step import gru_step
 from attention_book.models.recurrent.state import DecoderState, Run

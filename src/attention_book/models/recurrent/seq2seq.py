@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import (
     Weights,
 )
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.decoders import (
+from attention_book.models.recurrent.decoder import (
     FixedContextDecoder,
     LookThenStepDecoder,
     RecurrentDecoder,
