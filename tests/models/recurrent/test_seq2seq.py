@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_book.inspection import capture_attention
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Translator
 
 Build = Callable[..., Seq2Seq]
@@ -91,30 +90,6 @@ def test_weights_are_a_distribution_over_the_real_tokens(
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(3, 5).double())
 
 
-@pytest.mark.parametrize("kind", ["bahdanau", "luong-general", "luong-dot", "input-dot"])
-def test_weights_are_those_of_the_run(
-    build: Build, source: Tensor, target: Tensor, kind: str
-) -> None:
-    model = build(kind)
-    with capture_attention(model.decoder) as seen:
-        model.decode(target, model.encode(source, source > 0))
-    captured = torch.cat(seen["attention"], dim=1)
-    torch.testing.assert_close(captured, model.weights(source, source > 0, target))
-
-
-def test_without_attention_only_the_last_state_counts(
-    build: Build, source: Tensor, target: Tensor
-) -> None:
-    model = build("none")
-    memory = model.encode(source, source > 0)
-    noise = replace(
-        memory, values=torch.randn_like(memory.values), keys=torch.zeros_like(memory.keys)
-    )
-    assert torch.equal(model.decode(target, noise), model.decode(target, memory))
-    with pytest.raises(ValueError, match="no attention"):
-        model.weights(source, source > 0, target)
-
-
 def test_with_attention_the_values_count(
     attentive: Seq2Seq, source: Tensor, target: Tensor
 ) -> None:
@@ -122,38 +97,6 @@ def test_with_attention_the_values_count(
     noise = replace(memory, values=torch.randn_like(memory.values))
     changed = attentive.decode(target, noise) - attentive.decode(target, memory)
     assert (changed.abs().amax(dim=-1) > 1e-6).all()
-
-
-def test_location_attention_never_sees_the_source(build: Build, source: Tensor) -> None:
-    model = build("location")
-    memory = model.encode(source, source > 0)
-    shuffled = replace(memory, values=memory.values.flip(1), keys=memory.keys.flip(1))
-    first_word = torch.full((3, 1), 2)
-    weights = [
-        model.decoder.weights(model.decoder.run(first_word, model.start(m)), m)
-        for m in (memory, shuffled)
-    ]
-    assert torch.equal(*weights)
-
-
-def test_input_dot_looks_at_the_same_place_for_the_same_word(build: Build, source: Tensor) -> None:
-    words = torch.tensor([[5, 9, 5, 9, 5]] * 3)
-    weights = build("input-dot").weights(source, source > 0, words)
-    torch.testing.assert_close(weights[:, 0], weights[:, 4])
-    assert not torch.allclose(weights[:, 0], weights[:, 1])
-
-
-@pytest.mark.parametrize("kind", ["bahdanau", "luong-concat"])
-def test_keys_are_projected_once_per_sentence(
-    build: Build, source: Tensor, target: Tensor, kind: str
-) -> None:
-    model, calls = build(kind), []
-    projection = model.decoder.attention.score.score.W_k
-    projection.register_forward_hook(lambda *_: calls.append(1))
-    state = model.start(model.encode(source, source > 0))
-    for token in target.T:
-        _, state = model.step(token, state)
-    assert len(calls) == 1
 
 
 def gru_by_hand(gru: nn.GRU, inputs: Tensor, states: list[Tensor]) -> list[Tensor]:
@@ -246,24 +189,6 @@ def test_shapes_of_the_classic_example() -> None:
     assert memory.values.shape == (4, 7, 16)
     assert len(state.hidden) == 2
     assert state.hidden[0].shape == (4, 16)
-
-
-def test_location_refuses_a_source_that_is_too_long(build: Build, source: Tensor) -> None:
-    model = build("location", num_places=6)
-    with pytest.raises(ValueError, match=r"at most num_places=6 tokens, <eos> included.*got 7"):
-        model(source, source > 0, source)
-    short = source[1:]  # 7 columns, but only 5 real tokens
-    assert model(short, short > 0, short).isfinite().all()
-    weights = model.weights(short, short > 0, short)
-    assert weights.shape == (2, 7, 7)
-    torch.testing.assert_close(weights[..., :5].sum(dim=-1), torch.ones(2, 7).double())
-
-
-def test_kinds_that_do_not_fit_are_refused(build: Build) -> None:
-    with pytest.raises(ValueError, match="use 'luong-general'"):
-        build("luong-dot", bidirectional=True)
-    with pytest.raises(ValueError, match="d_embed=5 and d_source=11"):
-        build("input-dot", d_embed=5)
 
 
 def test_gradients_reach_every_parameter(model: Seq2Seq, source: Tensor, target: Tensor) -> None:

@@ -1,4 +1,10 @@
-"""Two decoders of many tutorials, which ask with the word that goes in, not with the state."""
+"""Two tutorials' decoders, whose attention is asked with the embedded input word.
+
+:class:`TutorialLocationDecoder` is wired like ``AttnDecoderRNN`` in PyTorch's tutorial
+"Translation with a sequence to sequence network and attention", but without its ReLU in front
+of the GRU; :class:`TutorialDotDecoder` puts a scaled dot product in the place of its scores.
+Bahdanau's and Luong's decoders ask with a state of the decoder instead.
+"""
 
 import torch
 from jaxtyping import Float
@@ -14,30 +20,30 @@ from attention_book.models.recurrent.gru_step import gru_step
 from attention_book.models.recurrent.state import DecoderState, Run
 
 
-class InputDotDecoder(AttentiveDecoder):
-    """Ask with the embedded input word, by a scaled dot product with the encoder's states.
+class TutorialDotDecoder(AttentiveDecoder):
+    """A tutorial's decoder: the embedded input word asks, by a scaled dot product.
 
     .. math::
 
         c_t = \\operatorname{softmax}\\Bigl(\\frac{y_{t-1} H^\\top}{\\sqrt d}\\Bigr) H, \\quad
         s_t = \\operatorname{GRU}(W [y_{t-1}; c_t] + b,\\, s_{t-1})
 
-    The query knows the previous word and nothing else: whoever says the same word
-    twice looks at the same place twice. For that very reason all steps of a known
-    target can be taken at once.
+    The query knows the previous word and nothing else, so a word that is written twice
+    looks at the same place twice. For the same reason all steps of a known target can be
+    computed at once.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="input-dot")
     >>> model = Seq2Seq(config).eval()
     >>> type(model.decoder).__name__
-    'InputDotDecoder'
+    'TutorialDotDecoder'
     >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
     >>> model.weights(source, source > 0, target).shape
     torch.Size([1, 2, 3])
     """
 
     def __init__(self, config: Seq2SeqConfig) -> None:
-        """Create the map that joins word and context."""
+        """Create the linear map that joins the word and the context."""
         if config.d_embed != config.d_source:
             raise ValueError(
                 "attention='input-dot': expected embeddings as long as the encoder's states, "
@@ -47,7 +53,7 @@ class InputDotDecoder(AttentiveDecoder):
         self.join = nn.Linear(config.d_embed + config.d_source, config.d_embed)
 
     def run(self, tokens: TargetIds, state: DecoderState) -> Run:
-        """Look with all words at once, then feed what was found."""
+        """Look with all words at once, then feed the words and their contexts to the GRU."""
         embedded = self.embedding(tokens)
         context = self.look(embedded, state.memory)
         joined = self.join(torch.cat((embedded, context), dim=-1))
@@ -55,22 +61,22 @@ class InputDotDecoder(AttentiveDecoder):
         return Run(features, hidden, queries=embedded)
 
 
-class LocationDecoder(RecurrentDecoder):
-    """Attend to numbered places: the source itself is never compared with anything.
+class TutorialLocationDecoder(RecurrentDecoder):
+    """A tutorial's decoder: it attends to numbered places and never compares the source.
 
     .. math::
 
         c_t = \\operatorname{softmax}(W [y_{t-1}; s_{t-1}] + b)\\, H, \\quad
         s_t = \\operatorname{GRU}(W_o [y_{t-1}; c_t] + b_o,\\, s_{t-1})
 
-    The attention is :class:`~attention_book.attention.LocationAttention`; its
-    number of places bounds the length of a source for good.
+    The attention is :class:`~attention_book.attention.LocationAttention`. Its number of
+    places is the length of the longest source that the model can ever read.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> config = Seq2SeqConfig(source_vocabulary=10, target_vocabulary=12, attention="location")
     >>> model = Seq2Seq(config).eval()
     >>> type(model.decoder).__name__
-    'LocationDecoder'
+    'TutorialLocationDecoder'
     >>> source, target = torch.tensor([[4, 5, 3]]), torch.tensor([[2, 7]])
     >>> model.weights(source, source > 0, target).shape
     torch.Size([1, 2, 3])
@@ -88,7 +94,7 @@ class LocationDecoder(RecurrentDecoder):
         )
 
     def run(self, tokens: TargetIds, state: DecoderState) -> Run:
-        """Feed the tokens step by step: each look needs the state before it."""
+        """Feed the tokens step by step, because each look needs the state before it."""
         values, mask = self._places(state.memory)
         hidden, queries, previous, features = list(state.hidden), [], [], []
         for embedded in self.embedding(tokens).split(1, dim=1):
