@@ -1,7 +1,38 @@
 """What every attention asks of its inputs: one clear error instead of a late, cryptic one."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 import torch
 from torch import Tensor
+
+_STRICT = ContextVar("strict", default=os.environ.get("ATTENTION_BOOK_STRICT") == "1")
+
+
+def is_strict() -> bool:
+    """Tell whether the data is checked too; never while torch compiles or exports a model.
+
+    >>> with strict():
+    ...     is_strict()
+    True
+    """
+    return not torch.compiler.is_compiling() and _STRICT.get()
+
+
+@contextmanager
+def strict(enabled: bool = True) -> Iterator[None]:
+    """Make the checks that have to look at the data, or leave them out.
+
+    Looking at the data makes the processor wait for the device, and can be neither compiled
+    nor exported. ``ATTENTION_BOOK_STRICT=1`` switches these checks on from the start.
+    """
+    token = _STRICT.set(enabled)
+    try:
+        yield
+    finally:
+        _STRICT.reset(token)
 
 
 def check_floating(name: str, *tensors: Tensor) -> None:

@@ -7,7 +7,7 @@ Bahdanau's and Luong's decoders ask with a state of the decoder instead.
 """
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -17,6 +17,7 @@ from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.recurrent.decoder import AttentiveDecoder, RecurrentDecoder
 from attention_book.models.recurrent.encoder import SourceMemory
 from attention_book.models.recurrent.gru_step import gru_step
+from attention_book.models.recurrent.source_lengths import reading_places
 from attention_book.models.recurrent.state import DecoderState, Run
 
 
@@ -116,17 +117,26 @@ class TutorialLocationDecoder(RecurrentDecoder):
         _, mask = self._places(memory)
         assert run.previous is not None
         weights = self.attention.weights(run.queries, run.previous, mask)
-        # As wide as the source, whether it has fewer columns than places or more (of padding).
-        return F.pad(weights, (0, memory.values.shape[1] - weights.shape[-1]))
+        # The source may have fewer columns than there are places, or more, if they are padding.
+        weights = F.pad(weights, (0, memory.values.shape[1] - weights.shape[-1]))
+        columns = reading_places(memory.mask[:, 0])[:, None, :]
+        return weights.gather(-1, columns.expand_as(weights))
 
     def _places(self, memory: SourceMemory) -> tuple[Float[Tensor, "batch place d_source"], Tensor]:
-        """Fill the source up to the fixed number of places."""
-        length, num_places = memory.values.shape[1], self.attention.num_keys
-        longest = int(memory.mask.any(dim=0).sum())
+        """Put the real tokens into the first of the fixed number of places."""
+        missing = self.attention.num_keys - memory.values.shape[1]
+        if missing < 0:  # only then can a source be too long, and the mask has to be asked
+            self._check_fits(memory.mask)
+        columns = reading_places(memory.mask[:, 0])
+        wide = columns[:, :, None].expand_as(memory.values)
+        values = memory.values.scatter(1, wide, memory.values)
+        mask = memory.mask.scatter(2, columns[:, None, :], memory.mask)
+        return F.pad(values, (0, 0, 0, missing)), F.pad(mask, (0, missing))
+
+    def _check_fits(self, mask: Bool[Tensor, "batch 1 source"]) -> None:
+        longest, num_places = int(mask.sum(dim=-1).max()), self.attention.num_keys
         if longest > num_places:
             raise ValueError(
                 f"source: expected at most num_places={num_places} tokens, <eos> included, "
                 f"as attention='location' was built for, got {longest}"
             )
-        missing = num_places - length
-        return F.pad(memory.values, (0, 0, 0, missing)), F.pad(memory.mask, (0, missing))
