@@ -25,7 +25,6 @@ from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.layers import DecoderLayer, EncoderLayer
 from attention_book.models.transformer.stack import CreateLayer, LayerStack
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
-from attention_book.text import BOS
 
 
 class TransformerStack(LayerStack):
@@ -123,7 +122,7 @@ class Transformer(nn.Module):
         Raises:
             ValueError: if a target doesn't, or there are not as many as sources.
         """
-        _check_target(target_input, memory.batch_size)
+        _check_target(target_input, memory.batch_size, self.config.bos)
         mask = causal_mask(target_input.shape[1], device=target_input.device)
         x = self.decoder.embed(target_input)
         for layer, source in zip(self._decoder_layers(), memory.layers, strict=True):
@@ -148,7 +147,7 @@ class Transformer(nn.Module):
         """
         _check_axes(token, ("batch",), state.batch_size)
         if state.position == 0:
-            _check_begins(token[:, None])
+            _check_begins(token[:, None], self.config.bos)
         x = self.decoder.embed(token[:, None], offset=state.position)
         past = []
         for index, layer in enumerate(self._decoder_layers()):
@@ -181,7 +180,7 @@ class Transformer(nn.Module):
             ValueError: as in :meth:`encode` and :meth:`decode`.
         """
         memory = self.encode(source, source_mask)
-        _check_target(target_input, memory.batch_size)
+        _check_target(target_input, memory.batch_size, self.config.bos)
         mask = causal_mask(target_input.shape[1], device=target_input.device)
         *below, last = self._decoder_layers()
         x = self.decoder.embed(target_input)
@@ -203,9 +202,9 @@ def _embedding(size: int, config: TransformerConfig, name: str) -> TokenEmbeddin
     return embedding
 
 
-def _check_target(target_input: TargetIds, num_sources: int) -> None:
+def _check_target(target_input: TargetIds, num_sources: int, bos: int) -> None:
     _check_axes(target_input, ("batch", "target"), num_sources)
-    _check_begins(target_input)
+    _check_begins(target_input, bos)
 
 
 def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources: int) -> None:
@@ -219,9 +218,9 @@ def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources:
         )
 
 
-def _check_begins(target_input: TargetIds) -> None:
+def _check_begins(target_input: TargetIds, bos: int) -> None:
     """Check that every target begins with <bos>: else every prediction stands one place off."""
     first = target_input[:, :1]
-    if first.shape[1] == 0 or bool((first != BOS).any()):
-        got = "nothing" if first.shape[1] == 0 else str(first[first != BOS][0].item())
-        raise ValueError(f"target: expected <bos> = {BOS} as the first token, got {got}")
+    if first.shape[1] == 0 or bool((first != bos).any()):
+        got = "nothing" if first.shape[1] == 0 else str(first[first != bos][0].item())
+        raise ValueError(f"target: expected <bos> = {bos} as the first token, got {got}")
