@@ -6,7 +6,7 @@ import torch
 
 from attention_book.decoding.beams import Beams, continued, settled
 from attention_book.decoding.prediction import next_log_probs
-from attention_book.text import EOS, PAD
+from attention_book.text import EOS, PAD, SpecialIds
 
 
 def grown(steps: int, *, width: int, length_penalty: float = 0.0) -> list[Beams]:
@@ -15,7 +15,9 @@ def grown(steps: int, *, width: int, length_penalty: float = 0.0) -> list[Beams]
     for _ in range(steps):
         logits = torch.randn(5, history[-1].width, 7, generator=generator).double()
         logits[..., EOS] += 1
-        log_probs = next_log_probs(logits.flatten(0, 1)).unflatten(0, logits.shape[:2])
+        log_probs = next_log_probs(logits.flatten(0, 1), SpecialIds()).unflatten(
+            0, logits.shape[:2]
+        )
         history.append(
             continued(history[-1], log_probs, count=width, length_penalty=length_penalty)
         )

@@ -7,7 +7,7 @@ from attention_book import set_seed
 from attention_book.decoding import greedy_search
 from attention_book.decoding.prediction import next_log_probs
 from attention_book.models import Seq2Seq, Seq2SeqConfig
-from attention_book.text import BOS, EOS, PAD, UNK
+from attention_book.text import BOS, EOS, PAD, UNK, SpecialIds
 
 seeds = pytest.mark.parametrize("seed", range(5))
 
@@ -83,7 +83,7 @@ def test_the_log_probability_is_the_one_of_training(sources, attention) -> None:
         written = [*hypothesis.ids, EOS][: hypothesis.num_tokens]
         target_input = torch.tensor([[BOS, *written[:-1]]])
         log_probs = model.decode(target_input, memory)[0].log_softmax(dim=-1)
-        assert next_log_probs(log_probs).argmax(dim=-1).tolist() == written
+        assert next_log_probs(log_probs, SpecialIds()).argmax(dim=-1).tolist() == written
         expected = log_probs[torch.arange(len(written)), written].sum().item()
         assert hypothesis.log_prob == pytest.approx(expected, abs=1e-4)
 

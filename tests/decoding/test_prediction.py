@@ -6,7 +6,7 @@ from torch import nn
 
 from attention_book.decoding.prediction import limits, next_log_probs
 from attention_book.models.evaluating import evaluating
-from attention_book.text import BOS, PAD
+from attention_book.text import BOS, PAD, SpecialIds
 
 
 def test_every_module_gets_its_own_mode_back() -> None:
@@ -26,7 +26,7 @@ def test_every_module_gets_its_own_mode_back() -> None:
 
 def test_excluded_words_keep_their_probability_from_the_others() -> None:
     logits = torch.randn(5, 11)
-    log_probs = next_log_probs(logits)
+    log_probs = next_log_probs(logits, SpecialIds())
     expected = logits.log_softmax(dim=-1)
     others = [word for word in range(11) if word not in (PAD, BOS)]
     assert torch.equal(log_probs[:, others], expected[:, others])
@@ -36,7 +36,7 @@ def test_excluded_words_keep_their_probability_from_the_others() -> None:
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_half_precision_is_summed_in_single(dtype) -> None:
     logits = torch.randn(5, 11).to(dtype)
-    log_probs = next_log_probs(logits)
+    log_probs = next_log_probs(logits, SpecialIds())
     assert log_probs.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
     assert torch.equal(log_probs[:, 4:], logits.to(log_probs.dtype).log_softmax(-1)[:, 4:])
 
@@ -46,11 +46,11 @@ def test_a_model_that_predicts_nothing_is_refused(bad) -> None:
     logits = torch.randn(5, 11)
     logits[3] = bad
     with pytest.raises(ValueError, match="model: expected a finite logit for some word, got none"):
-        next_log_probs(logits)
+        next_log_probs(logits, SpecialIds())
     only_padding = torch.full((5, 11), -torch.inf)
     only_padding[:, PAD] = 0
     with pytest.raises(ValueError, match="model: expected a finite logit"):
-        next_log_probs(only_padding)
+        next_log_probs(only_padding, SpecialIds())
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.text import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from attention_book.text import BOS, EOS, PAD, SPECIALS, UNK, SpecialIds, Vocabulary
 
 SENTENCES = st.lists(st.lists(st.text("abé来!", min_size=1, max_size=2)).map(tuple))
 
@@ -116,3 +116,28 @@ def test_wrong_arguments_are_named():
         Vocabulary(("a",), (1,))
     with pytest.raises(ValueError, match="frequencies: expected one for each of 4"):
         Vocabulary(SPECIALS, (0,))
+
+
+def test_the_specials_may_stand_anywhere(vocabulary):
+    order = (5, 3, 0, 7, 1, 6, 2, 4)
+    moved = Vocabulary(
+        tuple(vocabulary.tokens[i] for i in order), tuple(vocabulary.frequencies[i] for i in order)
+    )
+    assert moved.special_ids == SpecialIds(pad=2, bos=6, eos=1)
+    assert moved.unk == 4
+    assert vocabulary.special_ids == SpecialIds()
+    words = ("a", "zebra", "c")
+    assert [order[number] for number in moved.encode(words)] == vocabulary.encode(words)
+    assert {moved.tokens[number] for number in moved.words()} == set("abcd")
+    assert Vocabulary.from_json(moved.to_json()) == moved
+
+
+def test_a_vocabulary_needs_every_special():
+    with pytest.raises(ValueError, match=r"tokens: expected .* among them, got no <bos>"):
+        Vocabulary(("<pad>", "<unk>", "<eos>", "a"), (0, 0, 0, 1))
+
+
+@pytest.mark.parametrize("ids", [{"bos": 3}, {"pad": 2}, {"eos": -1}])
+def test_special_numbers_can_be_told_apart(ids):
+    with pytest.raises(ValueError, match="special tokens: expected different numbers from 0 on"):
+        SpecialIds(**ids)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_book.decoding.beams import Beams, continued, settled
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.decoding.prediction import limits, next_log_probs, special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, Reorderable, State, Translator
@@ -28,7 +28,7 @@ def _predict(
 ) -> tuple[Float[Tensor, "batch beam vocabulary"], State]:
     """Return what may follow each beam, and the state after its last token."""
     logits, state = model.step(beams.last.flatten(), state)
-    return next_log_probs(logits).unflatten(0, beams.parents.shape), state
+    return next_log_probs(logits, beams.special).unflatten(0, beams.parents.shape), state
 
 
 def beam_search(
@@ -89,7 +89,7 @@ def beam_search(
         return found
     with evaluating(model):
         rows = torch.arange(len(source), device=source.device)  # still being written
-        beams = Beams.start(len(source), source.device)
+        beams = Beams.start(len(source), source.device, special_ids(model))
         state = model.start(model.encode(source, source_mask))
         while len(rows):
             log_probs, state = _predict(model, beams, state)
@@ -179,7 +179,7 @@ def beam_trace(
         raise ValueError(f"num_dropped: expected 0 or more, got {num_dropped}")
     steps = []
     with evaluating(model):
-        beams = Beams.start(1, source.device)
+        beams = Beams.start(1, source.device, special_ids(model))
         state = model.start(model.encode(source, source_mask))
         while True:
             log_probs, state = _predict(model, beams, state)

@@ -1,6 +1,8 @@
 """The beginnings that a beam search keeps, and how they grow by one token."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,7 +10,7 @@ from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.foundations.shapes import StepIds
-from attention_book.text import BOS, EOS, PAD
+from attention_book.text import SpecialIds
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Beams:
         scores: The log-probabilities divided by the length factor, (batch, beam).
         num_tokens: How many tokens were predicted, (batch, beam).
         parents: Which beam of the step before each one continues, (batch, beam).
+        special: The numbers of ``<pad>``, ``<bos>`` and ``<eos>``.
     """
 
     ids: Int[Tensor, "batch beam token"]
@@ -30,13 +33,15 @@ class Beams:
     scores: Float[Tensor, "batch beam"]
     num_tokens: Int[Tensor, "batch beam"]
     parents: Int[Tensor, "batch beam"]
+    special: SpecialIds = field(default_factory=SpecialIds)
 
     @classmethod
-    def start(cls, batch: int, device: torch.device) -> "Beams":
+    def start(cls, batch: int, device: torch.device, special: SpecialIds | None = None) -> "Beams":
         """Return one empty beginning for each sentence."""
         numbers = torch.zeros(batch, 1, dtype=torch.long, device=device)
         zeros = torch.zeros(batch, 1, device=device)
-        return cls(numbers[..., None][..., :0], zeros, zeros, numbers, numbers)
+        ids = numbers[..., None][..., :0]
+        return cls(ids, zeros, zeros, numbers, numbers, special or SpecialIds())
 
     @property
     def width(self) -> int:
@@ -46,27 +51,38 @@ class Beams:
     @property
     def last(self) -> Int[Tensor, "batch beam"]:
         """The token that each beam ends with."""
-        return self.ids[..., -1] if self.ids.shape[2] else torch.full_like(self.parents, BOS)
+        nothing_written = self.ids.shape[2] == 0
+        begun = torch.full_like(self.parents, self.special.bos)
+        return begun if nothing_written else self.ids[..., -1]
 
     @property
     def open(self) -> Bool[Tensor, "batch beam"]:
         """True = may go on, False = finished."""
-        return (self.last != EOS) & (self.last != PAD) & self.log_probs.isfinite()
+        last, special = self.last, self.special
+        return (last != special.eos) & (last != special.pad) & self.log_probs.isfinite()
 
     def select(self, rows: StepIds) -> "Beams":
         """Return the sentences with these numbers."""
-        return Beams(**{name: value[rows] for name, value in vars(self).items()})
+        return self._each(lambda tensor: tensor[rows])
 
     def first(self, width: int) -> "Beams":
         """Return the best ``width`` beams of each sentence."""
-        return Beams(**{name: value[:, :width] for name, value in vars(self).items()})
+        return self._each(lambda tensor: tensor[:, :width])
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Beams":
+        changed: dict[str, Any] = {
+            name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        return replace(self, **changed)
 
     def hypotheses(self, sentence: int, length_penalty: float) -> list[Hypothesis]:
         """Return one sentence's beams, the best first."""
         ids, log_probs = self.ids[sentence].tolist(), self.log_probs[sentence].tolist()
         lengths = self.num_tokens[sentence].tolist()
         found = [
-            Hypothesis.from_predictions(row[:n], log_prob, length_penalty=length_penalty)
+            Hypothesis.from_predictions(
+                row[:n], log_prob, length_penalty=length_penalty, eos=self.special.eos
+            )
             for row, log_prob, n in zip(ids, log_probs, lengths, strict=True)
             if log_prob > -torch.inf
         ]
@@ -87,7 +103,7 @@ def continued(
     going = beams.open[..., None]
     stay = torch.full_like(gains, -torch.inf)
     stay[..., 0] = 0.0  # a finished beam has one continuation, itself
-    gains, words = torch.where(going, gains, stay), torch.where(going, words, PAD)
+    gains, words = torch.where(going, gains, stay), torch.where(going, words, beams.special.pad)
     totals = beams.log_probs[..., None] + gains
     num_tokens = beams.num_tokens + beams.open
     factor = _factor(num_tokens.to(totals), length_penalty)
@@ -101,6 +117,7 @@ def continued(
         scores=best,
         num_tokens=num_tokens.gather(1, parents),
         parents=parents,
+        special=beams.special,
     )
 
 

@@ -3,11 +3,10 @@
 import torch
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.decoding.prediction import limits, next_log_probs, special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
-from attention_book.text import BOS, EOS, PAD
 
 
 def greedy_search(
@@ -43,26 +42,27 @@ def greedy_search(
     >>> first.num_tokens <= 5, first.log_prob < 0
     (True, True)
     """
-    limit = limits(max_tokens, source, source_mask)
+    limit, ids = limits(max_tokens, source, source_mask), special_ids(model)
     if len(source) == 0:
         return []
     with evaluating(model):
         state = model.start(model.encode(source, source_mask))
-        written = source.new_full((len(source), int(limit.max())), PAD)
+        written = source.new_full((len(source), int(limit.max())), ids.pad)
         rows = torch.arange(len(source), device=source.device)  # still being written
-        token, total = torch.full_like(rows, BOS), torch.zeros(len(source), device=source.device)
+        token = torch.full_like(rows, ids.bos)
+        total = torch.zeros(len(source), device=source.device)
         for step in range(written.shape[1]):
             logits, state = model.step(token, state)
-            best, token = next_log_probs(logits).max(dim=-1)
+            best, token = next_log_probs(logits, ids).max(dim=-1)
             written[rows, step] = token
             total = total.to(best.dtype)
             total[rows] += best
-            going = ((token != EOS) & (step + 1 < limit[rows])).nonzero().squeeze(1)
+            going = ((token != ids.eos) & (step + 1 < limit[rows])).nonzero().squeeze(1)
             if len(going) < len(rows):  # the finished leave the batch
                 rows, token, state = rows[going], token[going], state.select(going)
             if len(rows) == 0:
                 break
     return [
-        Hypothesis.from_predictions(ids[:n], log_prob)
-        for ids, n, log_prob in zip(written.tolist(), limit.tolist(), total.tolist(), strict=True)
+        Hypothesis.from_predictions(words[:n], log_prob, eos=ids.eos)
+        for words, n, log_prob in zip(written.tolist(), limit.tolist(), total.tolist(), strict=True)
     ]

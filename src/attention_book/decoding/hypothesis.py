@@ -34,15 +34,20 @@ class Hypothesis:
 
     @classmethod
     def from_predictions(
-        cls, predictions: Sequence[int], log_prob: float, *, length_penalty: float = 0.0
+        cls,
+        predictions: Sequence[int],
+        log_prob: float,
+        *,
+        length_penalty: float = 0.0,
+        eos: int = EOS,
     ) -> "Hypothesis":
         """Return the sentence that the predictions spell; what follows ``<eos>`` is ignored.
 
         >>> Hypothesis.from_predictions([7, 5, 3, 0, 0], -1.5)
         Hypothesis(ids=(7, 5), log_prob=-1.5, finished=True, score=-1.5)
         """
-        finished = EOS in predictions
-        ids = tuple(predictions[: predictions.index(EOS)] if finished else predictions)
+        finished = eos in predictions
+        ids = tuple(predictions[: predictions.index(eos)] if finished else predictions)
         score = log_prob / length_factor(len(ids) + finished, length_penalty)
         return cls(ids, log_prob, finished, score)
 

@@ -4,10 +4,22 @@ import torch
 from torch import Tensor
 
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds, TokenMask
-from attention_book.text import BOS, PAD
+from attention_book.text import SpecialIds
 
 
-def next_log_probs(logits: StepLogits) -> StepLogits:
+def special_ids(model: object) -> SpecialIds:
+    """Return the special tokens that a model was built for: its settings', or its own.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> special_ids(Seq2Seq(Seq2SeqConfig(source_vocabulary=9, target_vocabulary=9, bos=5)))
+    SpecialIds(pad=0, bos=5, eos=3)
+    """
+    settings = getattr(model, "config", model)
+    usual = vars(SpecialIds())
+    return SpecialIds(**{name: getattr(settings, name, usual[name]) for name in usual})
+
+
+def next_log_probs(logits: StepLogits, ids: SpecialIds) -> StepLogits:
     """Return each word's log-probability, and minus infinity for ``<pad>`` and ``<bos>``.
 
     The two are excluded *after* the softmax: what is left keeps the probability that
@@ -19,7 +31,7 @@ def next_log_probs(logits: StepLogits) -> StepLogits:
     """
     precise = torch.promote_types(logits.dtype, torch.float32)
     log_probs = torch.log_softmax(logits.to(precise), dim=-1)
-    log_probs[:, [PAD, BOS]] = -torch.inf
+    log_probs[:, [ids.pad, ids.bos]] = -torch.inf
     if not log_probs.amax(dim=-1).isfinite().all():
         raise ValueError(
             "model: expected a finite logit for some word, got none; has the training diverged?"

@@ -8,12 +8,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import next_log_probs
+from attention_book.decoding.prediction import next_log_probs, special_ids
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import State, Writer
-from attention_book.text import EOS, PAD
+from attention_book.text import SpecialIds
 
 
 def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
@@ -165,7 +165,8 @@ def sample(
     >>> sample(model, torch.tensor([[2, 4]]), max_tokens=5, top_k=1)[0].ids
     (5, 6)
     """
-    _check_prompt(prompt)
+    ids = special_ids(model)
+    _check_prompt(prompt, ids)
     check_sizes(max_tokens=max_tokens)
     distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     written: list[Tensor] = []
@@ -176,25 +177,28 @@ def sample(
         ended = torch.zeros_like(token, dtype=torch.bool)
         total = torch.zeros(len(prompt), device=prompt.device)
         while True:
-            own = next_log_probs(logits)
+            own = next_log_probs(logits, ids)
             token = _draw(distribution(own), generator)
             written.append(token)
             total += own.gather(1, token[:, None])[:, 0].masked_fill(ended, 0.0)
-            ended |= token == EOS
+            ended |= token == ids.eos
             if len(written) == max_tokens or ended.all():
                 break
             logits, state = model.step(token, state)
     texts = torch.stack(written, dim=1).tolist()
-    return [Hypothesis.from_predictions(*each) for each in zip(texts, total.tolist(), strict=True)]
+    return [
+        Hypothesis.from_predictions(text, log_prob, eos=ids.eos)
+        for text, log_prob in zip(texts, total.tolist(), strict=True)
+    ]
 
 
-def _check_prompt(prompt: TokenIds) -> None:
+def _check_prompt(prompt: TokenIds, ids: SpecialIds) -> None:
     if prompt.ndim != 2 or prompt.shape[1] == 0:
         raise ValueError(
             "prompt: expected the axes (batch, token) with at least one token, "
             f"got the shape {tuple(prompt.shape)}"
         )
-    for name, token in (("<pad>", PAD), ("<eos>", EOS)):
+    for name, token in (("<pad>", ids.pad), ("<eos>", ids.eos)):
         if bool((prompt == token).any()):
             raise ValueError(f"prompt: expected no {name}, got one ({token})")
 

@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from attention_book.decoding.beam import beam_search
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.decoding.prediction import special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask, Weights
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
-from attention_book.text import BOS, Vocabulary, encode_source
+from attention_book.text import Vocabulary, encode_source
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def translate(
         batch_size: How many sentences at a time.
 
     Raises:
-        ValueError: if a sentence is empty (the first is named), or a number is below 1.
+        ValueError: if a sentence is empty (the first is named), if a number is below 1, or if
+            the model was built for other special tokens than the target vocabulary has.
         TypeError: if a sentence is a string rather than its tokens.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
@@ -79,6 +81,11 @@ def translate(
     ('home',)
     """
     _check(sentences, width=width, batch_size=batch_size, max_tokens=max_tokens)
+    if (built_for := special_ids(model)) != target_vocabulary.special_ids:
+        raise ValueError(
+            f"target_vocabulary: expected the model's {built_for}, "
+            f"got {target_vocabulary.special_ids}"
+        )
     order = sorted(range(len(sentences)), key=lambda index: len(sentences[index]))
     found: dict[int, Hypothesis] = {}
     for start in range(0, len(order), batch_size):
@@ -197,7 +204,8 @@ def attention_of(
     """
     device = _device(model)
     source, mask = encode_source([source_tokens], source_vocabulary)
-    target_input = torch.tensor([[BOS, *target_vocabulary.encode(target_tokens)]], device=device)
+    begun = [target_vocabulary.special_ids.bos, *target_vocabulary.encode(target_tokens)]
+    target_input = torch.tensor([begun], device=device)
     with evaluating(model):
         return model.weights(source.to(device), mask.to(device), target_input)[0]
 

@@ -17,17 +17,15 @@ from attention_book.models.language.model import (
 from attention_book.models.language.ngrams import NgramModel, NgramState
 from attention_book.models.language.state import LanguageState
 from attention_book.models.protocols import Translator, Writer
+from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.decoders import (
-    FixedContextDecoder,
-    LookThenStepDecoder,
-    StepThenLookDecoder,
-)
 from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
-from attention_book.models.recurrent.from_input import InputDotDecoder, LocationDecoder
+from attention_book.models.recurrent.from_input import TutorialDotDecoder, TutorialLocationDecoder
+from attention_book.models.recurrent.luong import LuongDecoder
 from attention_book.models.recurrent.one_look import OneLook
 from attention_book.models.recurrent.seq2seq import Seq2Seq
 from attention_book.models.recurrent.state import DecoderState
+from attention_book.models.recurrent.without_attention import FixedContextDecoder
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.decoder import Decoder
@@ -50,6 +48,7 @@ from attention_book.models.vision.vision_transformer import (
 __all__ = [
     "AddNorm",
     "Autoregression",
+    "BahdanauDecoder",
     "CausalLanguageModel",
     "Decoder",
     "DecoderLayer",
@@ -59,14 +58,12 @@ __all__ = [
     "FixedContextDecoder",
     "Forecaster",
     "ForecasterConfig",
-    "InputDotDecoder",
     "LanguageModel",
     "LanguageModelConfig",
     "LanguageState",
     "LayerConfig",
     "LayerStack",
-    "LocationDecoder",
-    "LookThenStepDecoder",
+    "LuongDecoder",
     "MaskedLanguageModel",
     "NgramModel",
     "NgramState",
@@ -77,12 +74,13 @@ __all__ = [
     "Seq2SeqConfig",
     "SmallCNN",
     "SourceMemory",
-    "StepThenLookDecoder",
     "Transformer",
     "TransformerConfig",
     "TransformerMemory",
     "TransformerState",
     "Translator",
+    "TutorialDotDecoder",
+    "TutorialLocationDecoder",
     "VisionTransformer",
     "VisionTransformerConfig",
     "Writer",

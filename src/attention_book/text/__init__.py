@@ -19,7 +19,7 @@ from attention_book.text.pairs import (
 from attention_book.text.phrases import phrasebook, topics
 from attention_book.text.splits import leaks, split_pairs
 from attention_book.text.tokens import detokenize, tokenize
-from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, Vocabulary
+from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, SpecialIds, Vocabulary
 
 __all__ = [
     "BOS",
@@ -37,6 +37,7 @@ __all__ = [
     "Reading",
     "Sentence",
     "SentencePair",
+    "SpecialIds",
     "SubwordTokenizer",
     "Vocabulary",
     "detokenize",

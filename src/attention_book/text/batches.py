@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from attention_book.foundations.checks import check_boolean, check_some_real
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
-from attention_book.text.vocabulary import BOS, EOS, PAD, Vocabulary
+from attention_book.text.vocabulary import Vocabulary
 
 # Sentences of similar length are looked for among this many batches at a time: enough to
 # find them, few enough that no epoch puts the same sentences together again.
@@ -127,10 +127,12 @@ class ParallelData:
         targets = _not_empty([pair.target for pair in pairs], "target of pair")
         # Padded once: a batch is then some rows of these, cut to its longest sentence.
         self._source, self._source_mask = _padded(
-            [self._encode(s, source_vocabulary, max_tokens) for s in sources]
+            [self._encode(s, source_vocabulary, max_tokens) for s in sources],
+            source_vocabulary.special_ids.pad,
         )
         self._target, self._target_mask = _padded(
-            [self._encode(t, target_vocabulary, max_tokens) for t in targets]
+            [self._encode(t, target_vocabulary, max_tokens) for t in targets],
+            target_vocabulary.special_ids.pad,
         )
         lengths = (mask.sum(dim=1).tolist() for mask in (self._target_mask, self._source_mask))
         self._lengths = list(zip(*lengths, strict=True))
@@ -141,7 +143,7 @@ class ParallelData:
         if max_tokens is not None and len(tokens) >= max_tokens:
             tokens = tokens[: max_tokens - 1]
             self.truncated += 1
-        return [*vocabulary.encode(tokens), EOS]
+        return [*vocabulary.encode(tokens), vocabulary.special_ids.eos]
 
     def __len__(self) -> int:
         """Return the number of sentence pairs."""
@@ -189,7 +191,8 @@ class ParallelData:
         source, source_mask = self._source[rows, :num_source], self._source_mask[rows, :num_source]
         target, target_mask = self._target[rows, :num_target], self._target_mask[rows, :num_target]
         # One place to the right, so that each word is predicted from those before it.
-        target_input = F.pad(target, (1, -1), value=BOS).masked_fill(~target_mask, PAD)
+        ids = self.target_vocabulary.special_ids
+        target_input = F.pad(target, (1, -1), value=ids.bos).masked_fill(~target_mask, ids.pad)
         return Batch(source, source_mask, target_input, target, target_mask)
 
 
@@ -213,7 +216,8 @@ def encode_source(
     if not sentences:
         raise ValueError("sentences: expected at least one, got none")
     _not_empty(sentences, "sentence")
-    return _padded([[*vocabulary.encode(sentence), EOS] for sentence in sentences])
+    ids = vocabulary.special_ids
+    return _padded([[*vocabulary.encode(sentence), ids.eos] for sentence in sentences], ids.pad)
 
 
 def _check_shape(name: str, tensor: Tensor, shape: Sequence[int]) -> None:
@@ -232,9 +236,9 @@ def _chunks(order: list[int], size: int) -> list[list[int]]:
     return [order[start : start + size] for start in range(0, len(order), size)]
 
 
-def _padded(rows: Sequence[list[int]]) -> tuple[TokenIds, TokenMask]:
+def _padded(rows: Sequence[list[int]], pad: int) -> tuple[TokenIds, TokenMask]:
     """Pad on the right; the mask comes from the lengths, not from the numbers."""
     lengths = torch.tensor([len(row) for row in rows])
-    columns = itertools.zip_longest(*rows, fillvalue=PAD)
+    columns = itertools.zip_longest(*rows, fillvalue=pad)
     ids = torch.tensor(list(columns)).T.contiguous()
     return ids, torch.arange(ids.shape[1]) < lengths[:, None]

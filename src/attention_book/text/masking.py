@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.batches import encode_source
-from attention_book.text.vocabulary import BOS, SPECIALS, Vocabulary
+from attention_book.text.vocabulary import SPECIALS, Vocabulary
 
 #: The token that stands for a hidden word; a vocabulary must be built with it.
 MASK = "<mask>"
@@ -46,8 +46,8 @@ def encode_text(
             [2, 5, 6, 4, 3]])
     """
     ids, real = encode_source(sentences, vocabulary)
-    first = torch.full_like(ids[:, :1], BOS)
-    return torch.cat((first, ids), dim=1), torch.cat((first > 0, real), dim=1)
+    first = torch.full_like(ids[:, :1], vocabulary.special_ids.bos)
+    return torch.cat((first, ids), dim=1), torch.cat((torch.ones_like(real[:, :1]), real), dim=1)
 
 
 def mask_tokens(
@@ -87,7 +87,8 @@ def mask_tokens(
     _check(share=share, masked=masked, random=random, together=masked + random)
     mask, others = _numbers(vocabulary)
     chosen = _draw(tokens, generator) < share
-    chosen &= (tokens >= len(SPECIALS)) & (tokens != mask)
+    unchosen = torch.tensor([mask, *vocabulary.encode(SPECIALS)], device=tokens.device)
+    chosen &= ~torch.isin(tokens, unchosen)
     what = _draw(tokens, generator)
     which = torch.randint(len(others), tokens.shape, generator=generator)
     drawn = others[which].to(tokens.device)
@@ -106,7 +107,7 @@ def _numbers(vocabulary: Vocabulary) -> tuple[int, Tensor]:
     if MASK not in vocabulary:
         raise ValueError(f"vocabulary: expected one with {MASK}, got {vocabulary!r} without")
     (mask,) = vocabulary.encode((MASK,))
-    words = torch.arange(len(SPECIALS), len(vocabulary))
+    words = torch.tensor(vocabulary.words())
     return mask, words[words != mask]
 
 

@@ -1,4 +1,4 @@
-"""The words a model knows, each with its number."""
+"""Vocabularies: the words that a model knows, each with its number."""
 
 import json
 from collections import Counter
@@ -6,26 +6,59 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-#: The number of ``<pad>``, which fills a batch up.
+#: The usual number of ``<pad>``, which fills a batch up.
 PAD = 0
-#: The number of ``<unk>``, which stands for every unknown word.
+#: The usual number of ``<unk>``, which stands for every unknown word.
 UNK = 1
-#: The number of ``<bos>``, the beginning of a sentence.
+#: The usual number of ``<bos>``, the beginning of a sentence.
 BOS = 2
-#: The number of ``<eos>``, the end of a sentence.
+#: The usual number of ``<eos>``, the end of a sentence.
 EOS = 3
-#: The four tokens that are no words, by number.
+#: The four tokens that are no words, in the order of their usual numbers.
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 
-_FORMAT = "attention_book vocabulary 1"
+# The first lists the words behind the specials, the second every token in its place.
+_FORMAT, _FORMAT_WITH_SPECIALS = "attention_book vocabulary 1", "attention_book vocabulary 2"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecialIds:
+    """The numbers of the special tokens that a model and a search have to know.
+
+    They are settings: a :class:`Vocabulary` has its own, and the configuration of a model says
+    which ones the model was built for. The defaults are those of :meth:`Vocabulary.build`.
+
+    Attributes:
+        pad: Fills a batch up.
+        bos: Begins a sentence.
+        eos: Ends a sentence.
+
+    Raises:
+        ValueError: if two numbers are the same, or one is negative.
+
+    >>> SpecialIds()
+    SpecialIds(pad=0, bos=2, eos=3)
+    """
+
+    pad: int = PAD
+    bos: int = BOS
+    eos: int = EOS
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot be told apart."""
+        ids = vars(self)
+        if min(ids.values()) < 0 or len(set(ids.values())) < len(ids):
+            named = ", ".join(f"{name}={number}" for name, number in ids.items())
+            raise ValueError(f"special tokens: expected different numbers from 0 on, got {named}")
 
 
 @dataclass(frozen=True, repr=False)
 class Vocabulary:
-    """The tokens a model knows, numbered from 0; the specials come first.
+    """The tokens a model knows, numbered from 0, the four specials among them.
 
     Attributes:
-        tokens: All tokens; a token's number is its place.
+        tokens: All tokens; a token's number is its place. :meth:`build` puts the specials
+            first, but they may stand anywhere.
         frequencies: How often each was seen when the vocabulary was built
             (specials: 0).
 
@@ -44,9 +77,10 @@ class Vocabulary:
     frequencies: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Check that every token has one number and the specials have theirs."""
-        if self.tokens[: len(SPECIALS)] != SPECIALS:
-            raise ValueError(f"tokens: expected {SPECIALS} first, got {self.tokens[:4]}")
+        """Check that every token has one number and every special has one."""
+        missing = [special for special in SPECIALS if special not in self._ids]
+        if missing:
+            raise ValueError(f"tokens: expected {SPECIALS} among them, got no {missing[0]}")
         if len(self.frequencies) != len(self.tokens):
             raise ValueError(
                 f"frequencies: expected one for each of {len(self.tokens)} tokens, "
@@ -86,6 +120,20 @@ class Vocabulary:
     def _ids(self) -> dict[str, int]:
         return {token: number for number, token in enumerate(self.tokens)}
 
+    @property
+    def unk(self) -> int:
+        """The number of ``<unk>``, which every unknown word gets."""
+        return self._ids["<unk>"]
+
+    @cached_property
+    def special_ids(self) -> SpecialIds:
+        """The numbers of ``<pad>``, ``<bos>`` and ``<eos>``."""
+        return SpecialIds(pad=self._ids["<pad>"], bos=self._ids["<bos>"], eos=self._ids["<eos>"])
+
+    def words(self) -> list[int]:
+        """Return the numbers of all tokens that are not special."""
+        return [number for number, token in enumerate(self.tokens) if token not in SPECIALS]
+
     def __len__(self) -> int:
         """Return the number of tokens, specials included."""
         return len(self.tokens)
@@ -99,13 +147,13 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens)"
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Return the tokens' numbers; an unknown token gets ``UNK``.
+        """Return the tokens' numbers; an unknown token gets that of ``<unk>``.
 
         Raises:
             TypeError: if ``tokens`` is a string rather than a sequence of tokens.
         """
         ids = self._ids
-        return [ids.get(token, UNK) for token in _checked(tokens)]
+        return [ids.get(token, self.unk) for token in _checked(tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
         """Return the tokens with these numbers.
@@ -137,8 +185,14 @@ class Vocabulary:
 
     def to_json(self) -> str:
         """Return the vocabulary as text, for :meth:`from_json`."""
-        words = list(zip(self.tokens, self.frequencies, strict=True))[len(SPECIALS) :]
-        return json.dumps({"format": _FORMAT, "words": words}, ensure_ascii=False)
+        words = list(zip(self.tokens, self.frequencies, strict=True))
+        usual = self.tokens[: len(SPECIALS)] == SPECIALS
+        content = (
+            {"format": _FORMAT, "words": words[len(SPECIALS) :]}
+            if usual
+            else {"format": _FORMAT_WITH_SPECIALS, "words": words}
+        )
+        return json.dumps(content, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Vocabulary":
@@ -157,12 +211,11 @@ class Vocabulary:
             words = [(str(token), int(count)) for token, count in content["words"]]
         except (ValueError, TypeError, KeyError) as error:
             raise ValueError(f"text: expected a vocabulary in JSON, got {text[:40]!r}") from error
-        if found != _FORMAT:
+        if found == _FORMAT:
+            words = [(special, 0) for special in SPECIALS] + words
+        elif found != _FORMAT_WITH_SPECIALS:
             raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
-        return cls(
-            SPECIALS + tuple(token for token, _ in words),
-            (0,) * len(SPECIALS) + tuple(count for _, count in words),
-        )
+        return cls(tuple(token for token, _ in words), tuple(count for _, count in words))
 
 
 def _checked(sentence: Sequence[str]) -> Sequence[str]:

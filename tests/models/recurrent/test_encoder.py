@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from attention_book.foundations.checks import strict
 from attention_book.models import Seq2Seq
 from attention_book.models.recurrent.encoder import RecurrentEncoder
 
@@ -60,7 +61,22 @@ def test_unreadable_sources_are_refused(build: Build, source: Tensor) -> None:
     encoder = build("bahdanau").encoder
     with pytest.raises(ValueError, match=r"expected the shape \(3, 7\).*got \(3, 6\)"):
         encoder(source, (source > 0)[:, :6])
-    with pytest.raises(ValueError, match="at least one real token, got none in row 1"):
-        encoder(source, (source > 0) & torch.tensor([[True], [False], [True]]))
-    with pytest.raises(ValueError, match="padding after the real tokens"):
-        encoder(source, (source > 0).flip(1))
+    empty = (source > 0) & torch.tensor([[True], [False], [True]])
+    with strict(), pytest.raises(ValueError, match="at least one real token, got none in row 1"):
+        encoder(source, empty)
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_a_token_has_the_same_state_wherever_the_padding_stands(
+    build: Build, source: Tensor, both_ways: bool
+) -> None:
+    encoder = build("bahdanau", bidirectional=both_ways).encoder
+    expected, expected_final = encoder(source, source > 0)
+    # Between the words too: four columns of padding are spread over the sentence.
+    columns = torch.tensor([1, 2, 4, 5, 7, 9, 10])
+    spread = torch.zeros(3, 11, dtype=torch.long)
+    spread[:, columns] = source
+    states, final = encoder(spread, spread > 0)
+    real = source > 0
+    torch.testing.assert_close(states[:, columns][real], expected[real])
+    torch.testing.assert_close(final, expected_final)

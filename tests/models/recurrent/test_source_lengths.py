@@ -1,7 +1,14 @@
+"""What a mask says of its sources: lengths, and the order in which the tokens are read."""
+
 import pytest
 import torch
 
-from attention_book.models.recurrent.source_lengths import source_lengths
+from attention_book.foundations.checks import strict
+from attention_book.models.recurrent.source_lengths import (
+    check_source,
+    reading_places,
+    source_lengths,
+)
 
 
 def test_counts_the_real_tokens() -> None:
@@ -16,9 +23,33 @@ def test_counts_the_real_tokens() -> None:
         ([[True, True], [False, True]], "source_mask: expected the padding after the real tokens"),
     ],
 )
-def test_refuses_what_no_encoder_can_read(mask: list[list[bool]], message: str) -> None:
+def test_lengths_need_the_padding_on_the_right(mask: list[list[bool]], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         source_lengths(torch.tensor([[4, 3], [4, 3]]), torch.tensor(mask))
+
+
+def test_only_strict_mode_looks_for_empty_sources() -> None:
+    source, mask = torch.tensor([[4, 3], [0, 0]]), torch.tensor([[True, True], [False, False]])
+    with strict(False):
+        check_source(source, mask)
+    with strict(), pytest.raises(ValueError, match="got none in row 1"):
+        check_source(source, mask)
+
+
+def test_real_tokens_are_read_first_and_keep_their_order() -> None:
+    mask = torch.rand(101, 13) < 0.6
+    places = reading_places(mask)
+    assert torch.equal(places.sort(dim=1).values, torch.arange(13).expand(101, 13))
+    compact = mask.scatter(1, places, mask)
+    assert torch.equal(compact, torch.arange(13) < mask.sum(dim=1, keepdim=True))
+    for row, real in zip(places, mask, strict=True):
+        assert row[real].tolist() == sorted(row[real].tolist())
+        assert row[~real].tolist() == sorted(row[~real].tolist())
+
+
+def test_padding_on_the_right_is_already_in_order() -> None:
+    mask = torch.tensor([[True, True, False], [True, True, True], [False, False, False]])
+    assert torch.equal(reading_places(mask), torch.arange(3).expand(3, 3))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -26,11 +57,11 @@ def test_refuses_what_no_encoder_can_read(mask: list[list[bool]], message: str) 
 def test_a_mask_is_boolean_even_where_nothing_is_padded(dtype: torch.dtype) -> None:
     source = torch.tensor([[4, 3], [4, 3]])
     with pytest.raises(TypeError, match="source_mask: expected a boolean tensor"):
-        source_lengths(source, (source > 0).to(dtype))
+        check_source(source, (source > 0).to(dtype))
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_one_sentence_is_a_batch_too() -> None:
     source = torch.tensor([4, 5, 3])
     with pytest.raises(ValueError, match=r"source: expected the axes \(batch, source\), got"):
-        source_lengths(source, source > 0)
+        check_source(source, source > 0)

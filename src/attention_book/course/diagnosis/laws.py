@@ -72,7 +72,7 @@ def steps_agree(model: Transformer) -> bool:
 def padding_is_nothing(model: Transformer) -> bool:
     """Two more places of padding move no prediction."""
     source, mask, target = _sentences(model)
-    longer = F.pad(source, (0, 2), value=PAD), F.pad(mask, (0, 2))
+    longer = F.pad(source, (0, 2), value=model.config.pad), F.pad(mask, (0, 2))
     return _same(model(source, mask, target), model(*longer, target))
 
 
@@ -161,9 +161,10 @@ def _sentences(model: Transformer) -> tuple[Tensor, Tensor, Tensor]:
     )
     source[:, :3] = torch.arange(3) % (sizes[0] - _FIRST_WORD) + _FIRST_WORD
     mask = torch.arange(shape[1]) < torch.tensor(_LENGTHS)[:, None]
-    target[:, 0] = BOS
+    target[:, 0] = model.config.bos
     device = next(model.parameters()).device
-    return source.masked_fill(~mask, PAD).to(device), mask.to(device), target.to(device)
+    source = source.masked_fill(~mask, model.config.pad)
+    return source.to(device), mask.to(device), target.to(device)
 
 
 def _other_word(words: Tensor, vocabulary: int) -> Tensor:

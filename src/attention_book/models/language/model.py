@@ -18,6 +18,7 @@ from attention_book.models.language.state import LanguageState
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.stack import LayerStack
+from attention_book.text import BOS, EOS, PAD, SpecialIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,9 @@ class LanguageModelConfig(LayerConfig):
     Attributes:
         vocabulary: Number of different tokens.
         tied: Whether the output layer is the embedding (Press and Wolf 2017).
+        bos: Number of the token that begins a text.
+        eos: Number of the token that ends one.
+        pad: Number of the token that fills a batch up.
 
     The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
 
@@ -39,11 +43,15 @@ class LanguageModelConfig(LayerConfig):
 
     vocabulary: int
     tied: bool = False
+    bos: int = BOS
+    eos: int = EOS
+    pad: int = PAD
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
         super().__post_init__()
         check_sizes(vocabulary=self.vocabulary)
+        SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers
 
 
 class LanguageModel(nn.Module):

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import Logits, StepIds, StepLogits, TokenIds
-from attention_book.text import BOS, EOS
+from attention_book.text import BOS, EOS, PAD
 
 History = tuple[int, ...]
 Probabilities = Float[Tensor, " vocabulary"]
@@ -55,6 +55,9 @@ class NgramModel:
         order: :math:`n`: 1 looks at no word, 2 (a bigram model) at the last one.
         vocabulary: Number of different tokens.
         counts: How often each token followed each history of 0 to n - 1 tokens.
+        bos: Number of the token that begins a sentence.
+        eos: Number of the token that ends one.
+        pad: Number of the token that fills a batch up.
 
     >>> model = NgramModel.count([[4, 5], [4, 6], [4, 5]], order=2, vocabulary=7)
     >>> model(torch.tensor([[2, 4]])).softmax(dim=-1)[0, 1, 4:]
@@ -64,11 +67,21 @@ class NgramModel:
     order: int
     vocabulary: int
     counts: dict[History, Counter[int]]
+    bos: int = BOS
+    eos: int = EOS
+    pad: int = PAD
     _seen: dict[History, Probabilities] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def count(
-        cls, sentences: Iterable[Sequence[int]], *, order: int, vocabulary: int
+        cls,
+        sentences: Iterable[Sequence[int]],
+        *,
+        order: int,
+        vocabulary: int,
+        bos: int = BOS,
+        eos: int = EOS,
+        pad: int = PAD,
     ) -> "NgramModel":
         """Count in sentences of token numbers; ``<bos>`` and ``<eos>`` are added here.
 
@@ -79,7 +92,7 @@ class NgramModel:
         check_sizes(order=order, vocabulary=vocabulary)
         counts: dict[History, Counter[int]] = {}
         for sentence in sentences:
-            tokens = [BOS, *sentence, EOS]
+            tokens = [bos, *sentence, eos]
             _check_tokens(tokens, vocabulary)
             for place in range(1, len(tokens)):
                 for length in range(min(order, place + 1)):
@@ -87,7 +100,7 @@ class NgramModel:
                     counts.setdefault(history, Counter())[tokens[place]] += 1
         if not counts:
             raise ValueError("sentences: expected at least one, got none")
-        return cls(order, vocabulary, counts)
+        return cls(order, vocabulary, counts, bos, eos, pad)
 
     def probabilities(self, history: History) -> Probabilities:
         """Return how probable each token is after a history; its oldest words may not count."""

@@ -1,1 +1,1 @@
-"""Recurrent encoder-decoders: without attention, Bahdanau's, Luong's, and two tutorials'."""
+"""Recurrent encoder-decoders (GRU, RNN, seq2seq), one paper's decoder to a module."""

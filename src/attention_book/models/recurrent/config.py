@@ -1,10 +1,11 @@
-"""The settings of the recurrent encoder-decoder."""
+"""The settings of the recurrent encoder-decoder (seq2seq)."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from attention_book.foundations.checks import check_probability, check_sizes
 from attention_book.foundations.stored_settings import completed
+from attention_book.text import BOS, EOS, PAD, SpecialIds
 
 #: How the decoder looks at the source.
 AttentionKind = Literal[
@@ -37,6 +38,9 @@ class Seq2SeqConfig:
             (scores for numbered places, without seeing the source).
         bidirectional: Whether the encoder also reads from right to left.
         num_places: The longest source, with its ``<eos>``, that "location" can look at.
+        bos: Number of the target token that begins a sentence.
+        eos: Number of the token that ends one.
+        pad: Number of the token that fills a batch up.
 
     Raises:
         ValueError: if a size is below 1, ``dropout`` is no probability, or the kind of
@@ -58,6 +62,9 @@ class Seq2SeqConfig:
     attention: AttentionKind = "bahdanau"
     bidirectional: bool = False
     num_places: int = 10
+    bos: int = BOS
+    eos: int = EOS
+    pad: int = PAD
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
@@ -70,6 +77,7 @@ class Seq2SeqConfig:
             num_places=self.num_places,
         )
         check_probability("dropout", self.dropout)
+        SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers
         if self.attention not in ATTENTION_KINDS:
             kinds = ", ".join(ATTENTION_KINDS)
             raise ValueError(f"attention: expected one of {kinds}, got {self.attention!r}")

@@ -1,4 +1,4 @@
-"""The encoder: a GRU that reads the source and keeps its state at every token."""
+"""The recurrent encoder (GRU; bidirectional as in Bahdanau et al. 2015): a state at every token."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attention_book.foundations.shapes import SourceIds, SourceMask, StepIds
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.source_lengths import source_lengths
+from attention_book.models.recurrent.source_lengths import check_source, reading_places
 from attention_book.models.token_embedding import TokenEmbedding
 
 
@@ -18,8 +18,8 @@ class SourceMemory:
 
     Attributes:
         values: The top layer's state at every source token, (batch, source, d_source).
-        keys: The values as the score compares them: projected once, here, and
-            not at every step of the decoder, (batch, source, d_key).
+        keys: The values as the score compares them, (batch, source, d_key). They are
+            projected once, when the source is read, and not at every step of the decoder.
         mask: True at real tokens, with an axis for the queries, (batch, 1, source).
         final: Every layer's state after the last *real* token, (num_layers, batch, d_hidden).
 
@@ -51,8 +51,9 @@ class SourceMemory:
 class RecurrentEncoder(nn.Module):
     """Read a batch of sources of different lengths with a GRU, from one side or from both.
 
-    Padding is never read: a sentence gets the same states whatever it shares a
-    batch with. Cho et al. (2014); both directions: Bahdanau et al. (2015), section 3.2.
+    Padding is never read, on whichever side it stands, so a sentence gets the same states
+    whatever it shares a batch with. Cho et al. (2014); both directions: Bahdanau et al.
+    (2015), section 3.2.
 
     Args:
         config: The model's settings.
@@ -82,15 +83,18 @@ class RecurrentEncoder(nn.Module):
         Float[Tensor, "batch source d_source"],
         Float[Tensor, "num_layers batch d_hidden"],
     ]:
-        """Return the top layer's states (whatever at padding), and all layers' states at the end.
+        """Return the top layer's state at every token, and every layer's state at the end.
+
+        The states at padding mean nothing; the mask hides them from the decoder.
 
         Raises:
-            ValueError: if the mask has another shape than ``source``, if a source is empty,
-                or if a padding token stands before a real one.
+            ValueError: if the mask has another shape than ``source``, or, in strict mode, if a
+                source is empty.
         """
-        lengths = source_lengths(source, source_mask)
+        check_source(source, source_mask)
+        lengths, places = source_mask.sum(dim=1), reading_places(source_mask)
         reverse = _reversal(lengths, source.shape[1]) if self.backwards is not None else None
-        states, finals = self.embedding(source), []
+        states, finals = self.embedding(source.scatter(1, places, source)), []
         for layer, gru in enumerate(self.forwards):
             states = states if layer == 0 else self.dropout(states)
             below = states
@@ -102,7 +106,7 @@ class RecurrentEncoder(nn.Module):
                 states = torch.cat((states, _take(backwards, reverse)), dim=-1)
                 final = torch.tanh(self.bridge(torch.cat((final, backwards_final), dim=-1)))
             finals.append(final)
-        return states, torch.stack(finals)
+        return _take(states, places), torch.stack(finals)
 
 
 def _layers(sizes: list[int], d_hidden: int) -> nn.ModuleList:
@@ -112,10 +116,11 @@ def _layers(sizes: list[int], d_hidden: int) -> nn.ModuleList:
 def _read(gru: nn.Module, inputs: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return a layer's states, and the one after each sentence's last real token.
 
-    Padding stands on the right, so the GRU meets it after all it should know.
+    In the reading order the padding comes last, when the GRU has read every real token.
     """
     states, _ = gru(inputs)
-    return states, states[torch.arange(len(states)), lengths - 1]
+    rows = torch.arange(len(states), device=states.device)
+    return states, states[rows, lengths - 1]
 
 
 def _reversal(lengths: Tensor, num_tokens: int) -> Tensor:

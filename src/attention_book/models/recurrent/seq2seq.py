@@ -1,4 +1,7 @@
-"""The recurrent encoder-decoder, with and without attention, behind one protocol."""
+"""The recurrent encoder-decoder (seq2seq; Cho et al. 2014, Sutskever et al. 2014).
+
+One encoder and, as the settings say, one of the decoders with or without attention.
+"""
 
 from collections.abc import Callable
 
@@ -13,25 +16,23 @@ from attention_book.foundations.shapes import (
     TargetIds,
     Weights,
 )
+from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.decoders import (
-    FixedContextDecoder,
-    LookThenStepDecoder,
-    RecurrentDecoder,
-    StepThenLookDecoder,
-)
+from attention_book.models.recurrent.decoder import RecurrentDecoder
 from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
-from attention_book.models.recurrent.from_input import InputDotDecoder, LocationDecoder
+from attention_book.models.recurrent.from_input import TutorialDotDecoder, TutorialLocationDecoder
+from attention_book.models.recurrent.luong import LuongDecoder
 from attention_book.models.recurrent.state import DecoderState
+from attention_book.models.recurrent.without_attention import FixedContextDecoder
 
 DECODERS: dict[str, Callable[[Seq2SeqConfig], RecurrentDecoder]] = {
     "none": FixedContextDecoder,
-    "bahdanau": LookThenStepDecoder,
-    "luong-dot": StepThenLookDecoder,
-    "luong-general": StepThenLookDecoder,
-    "luong-concat": StepThenLookDecoder,
-    "input-dot": InputDotDecoder,
-    "location": LocationDecoder,
+    "bahdanau": BahdanauDecoder,
+    "luong-dot": LuongDecoder,
+    "luong-general": LuongDecoder,
+    "luong-concat": LuongDecoder,
+    "input-dot": TutorialDotDecoder,
+    "location": TutorialLocationDecoder,
 }
 
 

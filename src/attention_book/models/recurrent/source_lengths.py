@@ -1,18 +1,22 @@
-"""What every encoder asks of its sources: real tokens first, at least one."""
+"""What a source's mask says: how many tokens are real, and in which order they are read."""
 
+import torch
 from torch import Tensor
 
-from attention_book.foundations.checks import check_boolean
+from attention_book.foundations.checks import check_boolean, is_strict
 from attention_book.foundations.shapes import SourceIds, SourceMask
 
 
-def source_lengths(source: SourceIds, mask: SourceMask) -> Tensor:
-    """Return the number of real tokens of each source, (batch,).
+def check_source(source: SourceIds, mask: SourceMask) -> None:
+    """Check that a mask belongs to these sources.
+
+    Shapes and types are always checked. Whether every source has a token is written in the
+    data, which may lie on another device, so it is checked in strict mode alone.
 
     Raises:
         TypeError: if the mask is not boolean.
-        ValueError: if ``source`` has not two axes, if the mask has another shape than
-            ``source``, if a source is empty, or if a padding token stands before a real one.
+        ValueError: if ``source`` has not two axes, or if the mask has another shape; in strict
+            mode also if a source is empty.
     """
     check_boolean("source_mask", mask, "a real token")
     if source.ndim != 2:
@@ -24,10 +28,44 @@ def source_lengths(source: SourceIds, mask: SourceMask) -> Tensor:
             f"source_mask: expected the shape {tuple(source.shape)} of source, "
             f"got {tuple(mask.shape)}"
         )
-    lengths = mask.sum(dim=1)
-    if not bool((lengths > 0).all()):
-        empty = int((lengths == 0).nonzero()[0])
-        raise ValueError(f"source: expected at least one real token, got none in row {empty}")
+    if is_strict():
+        _check_not_empty(mask)
+
+
+def source_lengths(source: SourceIds, mask: SourceMask) -> Tensor:
+    """Return the number of real tokens of each source, (batch,).
+
+    This is for a model that can only read sources whose padding stands on the right.
+
+    Raises:
+        TypeError: if the mask is not boolean.
+        ValueError: if ``source`` has not two axes, if the mask has another shape than
+            ``source``, if a source is empty, or if a padding token stands before a real one.
+    """
+    check_source(source, mask)
+    _check_not_empty(mask)
     if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
         raise ValueError("source_mask: expected the padding after the real tokens")
-    return lengths
+    return mask.sum(dim=1)
+
+
+def reading_places(mask: SourceMask) -> Tensor:
+    """Return each token's place when all real tokens are read first, (batch, source).
+
+    Padding may stand anywhere; it comes after the real tokens, which keep their order. Each row
+    is a permutation: ``states.gather`` with these places puts what was computed in the reading
+    order back to where the tokens stand, and ``source.scatter`` is the way there.
+
+    >>> reading_places(torch.tensor([[False, False, True, True], [True, True, True, False]]))
+    tensor([[2, 3, 0, 1],
+            [0, 1, 2, 3]])
+    """
+    real, padding = mask.cumsum(dim=1), (~mask).cumsum(dim=1)
+    return torch.where(mask, real, real[:, -1:] + padding) - 1
+
+
+def _check_not_empty(mask: SourceMask) -> None:
+    real = mask.any(dim=1)
+    if not bool(real.all()):
+        empty = int((~real).nonzero()[0])
+        raise ValueError(f"source: expected at least one real token, got none in row {empty}")

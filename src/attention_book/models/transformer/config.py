@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.models.transformer.layer_config import LayerConfig
+from attention_book.text import BOS, EOS, PAD, SpecialIds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +15,9 @@ class TransformerConfig(LayerConfig):
         source_vocabulary: Number of different source tokens.
         target_vocabulary: Number of different target tokens.
         tied: Whether the output layer is the target embedding (Press and Wolf 2017).
+        bos: Number of the target token that begins a sentence.
+        eos: Number of the token that ends one.
+        pad: Number of the token that fills a batch up.
 
     The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
 
@@ -28,6 +32,9 @@ class TransformerConfig(LayerConfig):
     source_vocabulary: int
     target_vocabulary: int
     tied: bool = False
+    bos: int = BOS
+    eos: int = EOS
+    pad: int = PAD
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
@@ -35,3 +42,4 @@ class TransformerConfig(LayerConfig):
         check_sizes(
             source_vocabulary=self.source_vocabulary, target_vocabulary=self.target_vocabulary
         )
+        SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers

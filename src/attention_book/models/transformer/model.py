@@ -14,19 +14,19 @@ from attention_book.foundations.shapes import (
     TargetIds,
     Weights,
 )
-from attention_book.models.recurrent.source_lengths import source_lengths
+from attention_book.models.recurrent.source_lengths import check_source, reading_places
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.decoder import Decoder
 from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
-from attention_book.text import BOS
 
 
 class Transformer(nn.Module):
     """Translate with the Transformer of Vaswani et al. (2017).
 
-    Target padding stands on the right and is never seen by a real token, so it needs no mask.
+    Target padding stands on the right and is never seen by a real token, so it needs no mask. A
+    source may be padded on either side.
 
     Args:
         config: The settings.
@@ -61,14 +61,15 @@ class Transformer(nn.Module):
         """Read the sources, and project them to every decoder layer's keys and values, once.
 
         Raises:
-            ValueError: if the mask has another shape than ``source``, if a source is empty,
-                or if a padding token stands before a real one.
+            ValueError: if the mask has another shape than ``source``; in strict mode also if a
+                source is empty.
         """
-        if is_strict():
-            source_lengths(source, source_mask)
-        mask = source_mask[:, None, :]
-        encoded = self.encoder(source, mask)
-        return TransformerMemory(encoded, self.decoder.read(encoded), mask)
+        check_source(source, source_mask)
+        places = reading_places(source_mask)  # padding may stand anywhere: it is read last
+        real_first = source_mask.scatter(1, places, source_mask)
+        encoded = self.encoder(source.scatter(1, places, source), real_first[:, None, :])
+        encoded = encoded.gather(1, places[..., None].expand_as(encoded))
+        return TransformerMemory(encoded, self.decoder.read(encoded), source_mask[:, None, :])
 
     def decode(self, target_input: TargetIds, memory: TransformerMemory) -> Logits:
         """Predict every next word of targets that begin with ``<bos>``.
@@ -77,7 +78,7 @@ class Transformer(nn.Module):
             ValueError: if there are not as many targets as sources; in strict mode also if a
                 target doesn't begin with ``<bos>``.
         """
-        _check_target(target_input, memory.batch_size)
+        _check_target(target_input, memory.batch_size, self.config.bos)
         logits: Logits = self.readout(self.decoder(target_input, memory))
         return logits
 
@@ -99,7 +100,7 @@ class Transformer(nn.Module):
         """
         _check_axes(token, ("batch",), state.batch_size)
         if state.position == 0:
-            _check_begins(token[:, None])
+            _check_begins(token[:, None], self.config.bos)
         features, after = self.decoder.step(token, state)
         logits: StepLogits = self.readout(features)[:, 0]
         return logits, after
@@ -123,7 +124,7 @@ class Transformer(nn.Module):
             ValueError: as in :meth:`encode` and :meth:`decode`.
         """
         memory = self.encode(source, source_mask)
-        _check_target(target_input, memory.batch_size)
+        _check_target(target_input, memory.batch_size, self.config.bos)
         return self.decoder.cross_weights(target_input, memory).mean(dim=1)
 
 
@@ -133,9 +134,9 @@ def _embedding(size: int, config: TransformerConfig, name: str) -> TokenEmbeddin
     return embedding
 
 
-def _check_target(target_input: TargetIds, num_sources: int) -> None:
+def _check_target(target_input: TargetIds, num_sources: int, bos: int) -> None:
     _check_axes(target_input, ("batch", "target"), num_sources)
-    _check_begins(target_input)
+    _check_begins(target_input, bos)
 
 
 def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources: int) -> None:
@@ -149,11 +150,11 @@ def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources:
         )
 
 
-def _check_begins(target_input: TargetIds) -> None:
+def _check_begins(target_input: TargetIds, bos: int) -> None:
     """Check that every target begins with <bos>: else every prediction stands one place off."""
     if target_input.shape[1] == 0:
-        raise ValueError(f"target: expected <bos> = {BOS} as the first token, got nothing")
+        raise ValueError(f"target: expected <bos> = {bos} as the first token, got nothing")
     first = target_input[:, 0]
-    if is_strict() and bool((first != BOS).any()):
-        got = int(first[first != BOS][0])
-        raise ValueError(f"target: expected <bos> = {BOS} as the first token, got {got}")
+    if is_strict() and bool((first != bos).any()):
+        got = int(first[first != bos][0])
+        raise ValueError(f"target: expected <bos> = {bos} as the first token, got {got}")
