@@ -74,6 +74,13 @@ def test_a_loss_with_several_numbers_is_named() -> None:
         next(reports)
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_one_number_may_stand_in_brackets() -> None:
+    x = nn.Parameter(torch.full((1,), 3.0))
+    (report,) = descend(lambda: x**2, torch.optim.SGD([x], lr=0.1), steps=1)
+    assert (report.loss, report.gradient_norm) == (9.0, 6.0)
+
+
 def test_a_loss_that_reaches_no_parameter_is_named() -> None:
     x, y = nn.Parameter(torch.ones(())), nn.Parameter(torch.ones(()))
     optimizer = torch.optim.SGD([x], lr=0.1)

@@ -190,7 +190,7 @@ def _checked(found: Tensor | BatchLoss, place: str) -> tuple[Tensor, Tensor]:
         )
     if not mean.requires_grad:
         raise ValueError(f"loss: expected one with a gradient, got a constant {place}")
-    mean = mean.to(torch.promote_types(mean.dtype, torch.float32))
+    mean = mean.squeeze().to(torch.promote_types(mean.dtype, torch.float32))
     return mean, torch.as_tensor(count, device=mean.device, dtype=mean.dtype)
 
 
