@@ -20,7 +20,8 @@ PACKAGE = {
 from tiny.attention import pool
 __all__ = ["pool"]
 ''',
-    "shapes.py": """
+    "foundations/__init__.py": "",
+    "foundations/shapes.py": """
 from jaxtyping import Float
 from torch import Tensor
 
@@ -31,7 +32,7 @@ __all__ = ["Queries", "Weights"]
     "attention.py": '''
 import torch
 from dataclasses import dataclass
-from tiny.shapes import Queries, Weights
+from tiny.foundations.shapes import Queries, Weights
 
 #: The names
 #: of everything.

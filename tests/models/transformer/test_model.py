@@ -292,11 +292,6 @@ def test_positions_past_a_learned_table_are_refused(
         model.encode(longer, longer > 0)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=ValueError,
-    reason="the encoder counts positions by columns, so it refuses padding before the words",
-)
 def test_padding_may_stand_on_either_side(model: Transformer) -> None:
     right = torch.tensor([[4, 5, 6, 7, 8, 9, 3], [10, 4, 3, 0, 0, 0, 0], [12, 6, 5, 4, 3, 0, 0]])
     left = torch.stack([torch.cat((row[row == 0], row[row > 0])) for row in right])

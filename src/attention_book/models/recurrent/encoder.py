@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from attention_book.foundations.shapes import SourceIds, SourceMask, StepIds
 from attention_book.models.recurrent.config import Seq2SeqConfig
-from attention_book.models.recurrent.source_lengths import check_source, reading_places
+from attention_book.models.sources import check_source, reading_places
 from attention_book.models.token_embedding import TokenEmbedding
 
 

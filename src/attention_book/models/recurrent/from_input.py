@@ -17,8 +17,8 @@ from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.recurrent.decoder import AttentiveDecoder, RecurrentDecoder
 from attention_book.models.recurrent.encoder import SourceMemory
 from attention_book.models.recurrent.gru_step import gru_step
-from attention_book.models.recurrent.source_lengths import reading_places
 from attention_book.models.recurrent.state import DecoderState, Run
+from attention_book.models.sources import reading_places
 
 
 class TutorialDotDecoder(AttentiveDecoder):

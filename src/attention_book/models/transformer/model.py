@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import (
     TargetIds,
     Weights,
 )
-from attention_book.models.recurrent.source_lengths import check_source, reading_places
+from attention_book.models.sources import check_source, reading_places
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.decoder import Decoder

@@ -4,28 +4,7 @@ import pytest
 import torch
 
 from attention_book.foundations.checks import strict
-from attention_book.models.recurrent.source_lengths import (
-    check_source,
-    reading_places,
-    source_lengths,
-)
-
-
-def test_counts_the_real_tokens() -> None:
-    source = torch.tensor([[4, 5, 3], [3, 0, 0], [4, 3, 0]])
-    assert source_lengths(source, source > 0).tolist() == [3, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("mask", "message"),
-    [
-        ([[True, True], [False, False]], "source: expected at least one real token, got none in"),
-        ([[True, True], [False, True]], "source_mask: expected the padding after the real tokens"),
-    ],
-)
-def test_lengths_need_the_padding_on_the_right(mask: list[list[bool]], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        source_lengths(torch.tensor([[4, 3], [4, 3]]), torch.tensor(mask))
+from attention_book.models.sources import check_source, reading_places
 
 
 def test_only_strict_mode_looks_for_empty_sources() -> None:

@@ -32,23 +32,6 @@ def check_source(source: SourceIds, mask: SourceMask) -> None:
         _check_not_empty(mask)
 
 
-def source_lengths(source: SourceIds, mask: SourceMask) -> Tensor:
-    """Return the number of real tokens of each source, (batch,).
-
-    This is for a model that can only read sources whose padding stands on the right.
-
-    Raises:
-        TypeError: if the mask is not boolean.
-        ValueError: if ``source`` has not two axes, if the mask has another shape than
-            ``source``, if a source is empty, or if a padding token stands before a real one.
-    """
-    check_source(source, mask)
-    _check_not_empty(mask)
-    if bool((mask[:, 1:] & ~mask[:, :-1]).any()):
-        raise ValueError("source_mask: expected the padding after the real tokens")
-    return mask.sum(dim=1)
-
-
 def reading_places(mask: SourceMask) -> Tensor:
     """Return each token's place when all real tokens are read first, (batch, source).
 
