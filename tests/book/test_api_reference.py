@@ -133,7 +133,9 @@ def built(tmp_path_factory):
     (made.book / "api").mkdir()
     (made.book / "api/summaries.yml").write_text(SUMMARIES, encoding="utf8")
     for name, text in PACKAGE.items():
-        (made.repo / "src/tiny" / name).write_text(text.lstrip(), encoding="utf8")
+        file = made.repo / "src/tiny" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text.lstrip(), encoding="utf8")
     made.build()
     return made
 

@@ -80,6 +80,22 @@ def _check_axes(expected: str, tensor: Tensor, at_least: int) -> None:
         raise ValueError(f"{expected}, got the shape {tuple(tensor.shape)}")
 
 
+def checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
+    """Return the number of heads of keys and values; None means as many as of queries.
+
+    Raises:
+        ValueError: if it does not divide the number of heads.
+    """
+    if num_kv_heads is None:
+        return num_heads
+    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
+        raise ValueError(
+            "num_kv_heads: expected a divisor of num_heads, "
+            f"got num_kv_heads={num_kv_heads} for num_heads={num_heads}"
+        )
+    return num_kv_heads
+
+
 def group_heads(heads: Tensor, num_groups: int) -> Tensor:
     """Line up the queries of all heads that share keys and values: nothing is copied for them.
 

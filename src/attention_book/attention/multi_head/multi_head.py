@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from attention_book.attention.masks import causal_mask
 from attention_book.attention.multi_head.heads import (
     check_divisible,
+    checked_groups,
     group_heads,
     group_mask,
     merge_heads,
@@ -106,7 +107,7 @@ class MultiHeadAttention(nn.Module):
         d_value = d_model if d_value is None else d_value
         check_sizes(d_key=d_key, d_value=d_value)
         check_divisible(d_model, num_heads)
-        num_kv_heads = _checked_groups(num_heads, num_kv_heads)
+        num_kv_heads = checked_groups(num_heads, num_kv_heads)
         check_probability("dropout", dropout)
         self.d_model, self.d_key, self.d_value = d_model, d_key, d_value
         self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
@@ -297,17 +298,6 @@ class MultiHeadAttention(nn.Module):
     def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
         bias = self.positions.bias(asked, num_keys, offset=start, scale=self.scale)
         return bias if bias is None else group_heads(bias, self.num_kv_heads)
-
-
-def _checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
-    if num_kv_heads is None:
-        return num_heads
-    if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
-        raise ValueError(
-            "num_kv_heads: expected a divisor of num_heads, "
-            f"got num_kv_heads={num_kv_heads} for num_heads={num_heads}"
-        )
-    return num_kv_heads
 
 
 def _check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: int) -> None:

@@ -144,9 +144,9 @@ def _check_axes(target: TargetIds | StepIds, axes: tuple[str, ...], num_sources:
         raise ValueError(
             f"target: expected the axes ({', '.join(axes)}), got the shape {tuple(target.shape)}"
         )
-    if len(target) != num_sources:
+    if target.shape[0] != num_sources:
         raise ValueError(
-            f"target: expected one for each of {num_sources} sources, got {len(target)}"
+            f"target: expected one for each of {num_sources} sources, got {target.shape[0]}"
         )
 
 

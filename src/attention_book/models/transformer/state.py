@@ -35,7 +35,7 @@ class TransformerMemory:
     @property
     def batch_size(self) -> int:
         """How many sentences were read."""
-        return len(self.encoded)
+        return self.encoded.shape[0]
 
     def select(self, rows: StepIds) -> "TransformerMemory":
         """Return the sentences with these numbers."""
