@@ -35,6 +35,6 @@ class Encoder(Stack):
         features: Features = self.norm(x)
         return features
 
-    def embed(self, tokens: TokenIds) -> Features:
-        """Return the tokens' vectors with their positions."""
-        return self.place(self.embedding.scaled(tokens))
+    def embed(self, tokens: TokenIds, *, offset: int = 0) -> Features:
+        """Return the tokens' vectors with their positions, counted from ``offset``."""
+        return self.place(self.embedding.scaled(tokens), offset=offset)
