@@ -265,6 +265,59 @@ def test_a_folder_shows_few_entries() -> None:
     assert not crowded, f"more than {MAX_ENTRIES} entries at one level"
 
 
+# --- where is …? -----------------------------------------------------------------------------
+
+# What a stranger searches for, and the one module whose first line must say it.
+NAMES_OF_THE_FIELD = {
+    "Nadaraya–Watson": "attention.kernels.kernels",
+    "MHA": "attention.multi_head.multi_head",
+    "GQA": "attention.multi_head.multi_head",
+    "MQA": "attention.multi_head.multi_head",
+    "KV cache": "attention.multi_head.kv_cache",
+    "RoPE": "attention.positions.rotary",
+    "ALiBi": "attention.positions.alibi",
+    "T5 bias": "attention.positions.t5_buckets",
+    "Shaw": "attention.positions.relative",
+    "Sinusoidal": "attention.positions.sinusoidal",
+    "FlashAttention": "attention.efficient.flash",
+    "Online softmax": "attention.efficient.online_softmax",
+    "Linear attention": "attention.efficient.linear",
+    "Masked softmax": "attention.softmax",
+    "Location-based": "attention.location",
+    "local-p": "attention.local",
+    "Bahdanau's": "models.recurrent.bahdanau",
+    "Luong": "models.recurrent.luong",
+    "(seq2seq; ": "models.recurrent.seq2seq",
+    "FFN": "models.transformer.feed_forward",
+    "pre-norm": "models.transformer.add_norm",
+    "masked (BERT)": "models.language.model",
+    "ViT": "models.vision.vision_transformer",
+    "BPE": "text.bpe",
+    "Noam": "training.schedule",
+    "Xavier": "training.initialise",
+    "perplexity": "training.loss",
+    "Beam search": "decoding.beam",
+    "nucleus": "decoding.sampling",
+    "top-k": "decoding.sampling",
+    "chrF": "metrics.bleu",
+    "AER": "metrics.alignment",
+}
+
+
+def test_a_name_of_the_field_leads_to_one_module() -> None:
+    library = [m for m in MODULES if m.name and m.unit != "course"]  # exercises bear names, too
+    lines = {m.name: (ast.get_docstring(m.tree) or "").partition("\n")[0] for m in library}
+    found = {
+        name: [module for module, line in lines.items() if name in line and not is_folder(module)]
+        for name in NAMES_OF_THE_FIELD
+    }
+    assert found == {name: [module] for name, module in NAMES_OF_THE_FIELD.items()}
+
+
+def is_folder(module: str) -> bool:
+    return ROOT.joinpath(*module.split(".")).is_dir()
+
+
 # --- documentation ---------------------------------------------------------------------------
 
 

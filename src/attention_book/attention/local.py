@@ -1,4 +1,4 @@
-"""Local attention: a query sees only a window of the keys.
+"""Local attention (local-m and local-p): a query sees only a window of the keys.
 
 Local or global says *which* keys may be seen, soft or hard says *how* they are
 combined. Both layers here are soft attention through a window.

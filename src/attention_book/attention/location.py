@@ -1,4 +1,4 @@
-"""Attention by location: the weights are read off the decoder, never off the keys."""
+"""Location-based attention: the weights are read off the decoder, never off the keys."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Scoring functions: how well does a key answer a query?
+"""Scoring functions: additive, dot product, bilinear: how well does a key answer a query?
 
 Every score is a module that takes queries (\\*batch, query, d_q) and keys
 (\\*batch, key, d_k) and returns scores (\\*batch, query, key): :class:`Score`.

@@ -1,4 +1,4 @@
-"""Sampling: the next word is drawn, from the model's distribution or a changed one."""
+"""Sampling: temperature, top-k and top-p (nucleus sampling, Holtzman et al. 2020)."""
 
 import math
 from functools import partial

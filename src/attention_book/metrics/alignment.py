@@ -1,4 +1,4 @@
-"""Word alignment: which source word a target word comes from, and how well that was predicted.
+"""Word alignment and its error rate (AER, Och and Ney 2003): which word comes from which.
 
 A link (i, j) joins source token i with target token j.
 """

@@ -1,4 +1,4 @@
-"""Subwords: byte pair encoding, which spells any text with a fixed number of pieces."""
+"""Subwords: byte pair encoding (BPE, Sennrich et al. 2016), pieces that spell any text."""
 
 import json
 import re

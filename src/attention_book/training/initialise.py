@@ -1,4 +1,4 @@
-"""Where the weights of a translator begin."""
+"""Xavier initialisation (Glorot and Bengio 2010): where a translator's weights begin."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""The loss of translation: cross-entropy, over the tokens that are really there."""
+"""Cross-entropy per token, for translation and language models, and perplexity."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Learning rates that change from step to step."""
+"""Learning-rate schedules: the Noam schedule (Vaswani et al. 2017), and straight lines."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Exact attention in tiles: no matrix of all queries by all keys ever exists."""
+"""FlashAttention's idea (Dao et al. 2022): exact attention in tiles, no matrix of scores."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Linear attention: a sum over the keys that is computed once and serves every query."""
+"""Linear attention (Katharopoulos et al. 2020): one sum over the keys serves every query."""
 
 from dataclasses import dataclass
 

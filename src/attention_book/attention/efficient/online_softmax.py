@@ -1,4 +1,4 @@
-"""Softmax without seeing all scores at once: what a part of the keys has to hand on."""
+"""Online softmax (Milakov and Gimelshein 2018): what a part of the keys hands on."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Kernel regression as layers: with a bandwidth fixed beforehand, and with one that is trained."""
+"""Kernel regression as layers, with a bandwidth fixed beforehand or one that is trained."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Kernel regression: attention whose queries, keys and values are single numbers.
+"""Nadaraya–Watson kernel regression: attention whose queries, keys and values are numbers.
 
 A kernel K says how alike two numbers are, by their distance alone. Nadaraya and Watson (1964)
 averaged the values, weighted by the kernel of the distance to each key: attention, early.

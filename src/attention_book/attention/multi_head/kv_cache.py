@@ -1,4 +1,4 @@
-"""Projected keys and values, ready to be attended to: the key-value cache of one layer."""
+"""The KV cache: each head's keys and values, projected once, growing token by token."""
 
 from dataclasses import dataclass, field
 

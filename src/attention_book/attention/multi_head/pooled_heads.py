@@ -1,4 +1,4 @@
-"""Fewer keys and values for a trained model: each group of heads gets the mean of its own."""
+"""Fewer key-value heads for a trained model: each group gets the mean of its own."""
 
 from copy import deepcopy
 

@@ -1,4 +1,4 @@
-"""ALiBi: the further away, the lower the score, in each head at its own rate."""
+"""ALiBi (Press et al. 2022): the further away, the lower the score, each head at its rate."""
 
 import math
 

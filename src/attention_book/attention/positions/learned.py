@@ -1,4 +1,4 @@
-"""Learned positions: one free vector for each position, up to a longest."""
+"""Learned absolute positions (GPT, BERT): one free vector for each, up to a longest."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Relative positions: a learned vector for each distance between query and key."""
+"""Relative positions (Shaw et al. 2018): a learned vector for each distance."""
 
 import math
 

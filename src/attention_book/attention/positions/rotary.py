@@ -1,4 +1,4 @@
-"""Rotary positions: queries and keys are turned, each by an angle that grows with its position."""
+"""Rotary positions (RoPE, Su et al. 2021): queries and keys are turned by their place."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Sinusoidal positions: waves of many lengths, added to the input."""
+"""Sinusoidal positions (Vaswani et al. 2017): waves of many lengths, added to the input."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""Relative buckets: one learned number for each head and each range of distances."""
+"""The T5 bias (Raffel et al. 2020): a learned number for each head and range of distances."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What surrounds every sublayer of the Transformer: residual connection and layer norm."""
+"""Residual connection and layer norm around every sublayer: post-norm or pre-norm."""
 
 from collections.abc import Callable
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""The feed-forward network of the Transformer: each position thinks for itself."""
+"""The feed-forward network (FFN, MLP): each position thinks for itself."""
 
 from collections.abc import Callable
 from typing import Literal, get_args

@@ -1,4 +1,4 @@
-"""Stacks of layers: what encoder, decoder, language models, ViT and forecaster have in common."""
+"""Stacks of layers: what encoder, decoder, language models and others have in common."""
 
 from collections.abc import Callable
 from typing import cast

@@ -1,4 +1,4 @@
-"""A small convolutional network, for comparison."""
+"""A small convolutional network (CNN), for comparison."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""A Vision Transformer: the encoder of a Transformer, reading the patches of an image."""
+"""The Vision Transformer (ViT, Dosovitskiy et al. 2021): attention over patches."""
 
 from dataclasses import dataclass, replace
 
