@@ -96,12 +96,11 @@ def jobs(names: Iterable[str], package: Package) -> list[Job]:
     found = []
     for chapter in names:
         cells = code_cells(ROOT / "book" / f"{chapter}.md")
-        key = hashlib.sha256((digest_of_cells(cells) + package.key(cells)).encode()).hexdigest()[
-            :12
-        ]
+        digest = digest_of_cells(cells)
+        key = hashlib.sha256((digest + package.key(cells)).encode()).hexdigest()[:12]
         for variant in variants():
             result = WORK / variant.name / f"{chapter}-{key}.json"
-            found.append(Job(chapter, variant, digest_of_cells(cells), key, result))
+            found.append(Job(chapter, variant, digest, key, result))
     return found
 
 

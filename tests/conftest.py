@@ -1,13 +1,15 @@
 """What every test file may ask for."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import hypothesis
 import jaxtyping
 import pytest
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from attention_book.foundations import set_language
+from attention_book.foundations import set_language, strict
 
 # Speed is measured in benchmarks/, never by a test; and a test that is red today is red tomorrow.
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True)
@@ -29,3 +31,41 @@ def unchecked() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
+
+
+class _Operators(TorchDispatchMode):
+    """Counts the operators that wait for the device: Python asks for a number."""
+
+    NAMES = ("_local_scalar_dense", "is_nonzero", "equal", "nonzero", "item")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += function.overloadpacket.__name__ in self.NAMES
+        return function(*args, **(kwargs or {}))
+
+
+class _Lists(TorchFunctionMode):
+    """Counts ``tolist`` and ``numpy``, which on the CPU read without any operator."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        self.count += getattr(function, "__name__", "") in ("tolist", "numpy")
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def reads_of() -> Callable[[Callable[[], object]], int]:
+    """A function that tells how often a call reads from the device, outside strict mode."""
+
+    def count(call: Callable[[], object]) -> int:
+        with strict(False), _Lists() as lists, _Operators() as operators:
+            call()
+        return lists.count + operators.count
+
+    return count

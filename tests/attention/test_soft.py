@@ -379,3 +379,16 @@ def test_dropout_is_a_probability():
         for wrong in (1.5, -0.5):
             with pytest.raises(ValueError, match="dropout: expected a probability"):
                 make(dropout=wrong)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_causal_is_the_causal_mask(masked, biased):
+    queries, keys, values = draw()
+    mask = torch.rand(3, 5) < 0.6 if masked else None
+    bias = torch.randn(3, 5, dtype=torch.float64) if biased else None
+    past = causal_mask(3, 5)
+    output = dot_product_attention(queries, keys, values, mask, bias=bias, is_causal=True)
+    both = past if mask is None else past & mask
+    expected = dot_product_weights(queries, keys, both, bias=bias) @ values
+    torch.testing.assert_close(output, expected)

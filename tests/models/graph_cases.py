@@ -87,7 +87,7 @@ def models() -> dict[str, Callable[[], Case]]:
     config = LanguageModelConfig(vocabulary=WORDS, d_model=16, num_heads=2)
     of_positions = {
         f"Transformer, {kind}": lambda kind=kind: Case(
-            transformer(positions=kind), source, mask, target
+            transformer(positions=kind, num_layers=1), source, mask, target
         )
         for kind in POSITION_KINDS
     }

@@ -16,13 +16,13 @@ from attention_book.models.language.model import (
 )
 from attention_book.models.language.ngrams import NgramModel, NgramState
 from attention_book.models.language.state import LanguageState
+from attention_book.models.one_look import OneLook
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
 from attention_book.models.recurrent.from_input import TutorialDotDecoder, TutorialLocationDecoder
 from attention_book.models.recurrent.luong import LuongDecoder
-from attention_book.models.recurrent.one_look import OneLook
 from attention_book.models.recurrent.seq2seq import Seq2Seq
 from attention_book.models.recurrent.state import DecoderState
 from attention_book.models.recurrent.without_attention import FixedContextDecoder

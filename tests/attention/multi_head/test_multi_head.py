@@ -1,8 +1,6 @@
 """Multi-head attention: torch's own is the oracle, and the laws of its parts."""
 
 import math
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -347,21 +345,6 @@ def test_the_inputs_are_left_alone(attention):
         assert torch.equal(tensor, original)
 
 
-def test_attention_compiles_into_one_graph():
-    # In a process of its own: the checks of shapes, which only tests have, are no part of a graph.
-    program = """
-import torch
-from attention_book.attention import MultiHeadAttention, RelativePositions
-x, y, mask = torch.rand(5, 7, 18), torch.rand(5, 11, 18), torch.rand(5, 7, 11) < 0.5
-for positions in (None, RelativePositions(d_k=6, max_distance=2)):
-    attention = MultiHeadAttention(d_model=18, num_heads=3, positions=positions)
-    compiled = torch.compile(attention, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(x, y, y, mask), attention(x, y, y, mask))
-    torch.testing.assert_close(compiled(x, x, x), attention(x, x, x))
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
-
-
 def test_the_state_survives_a_round_trip():
     one, other = make(bias=True), make(bias=True)
     tensors = draw()
@@ -419,3 +402,23 @@ def test_bad_input_gets_one_clear_error(attention):
 def test_bad_settings_get_one_clear_error(settings, message):
     with pytest.raises(ValueError, match=message):
         make(**settings)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("num_kv_heads", [1, HEADS])
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_causal_is_the_causal_mask(kind, num_kv_heads, masked):
+    attention = make(positions=POSITIONS[kind](), num_kv_heads=num_kv_heads)
+    queries, keys, values = draw()
+    mask = some_mask(BATCH) if masked else None
+    for offset, found in ((0, (keys, values)), (4, (attention.project(keys, values),))):
+        past = causal_mask(QUERIES, KEYS, offset=offset)
+        both = past if mask is None else past & mask
+        expected = attention(queries, *found, mask=both, offset=offset)
+        output = attention(queries, *found, mask=mask, offset=offset, is_causal=True)
+        torch.testing.assert_close(output, expected, **EXACT)
+        weights = attention.weights(queries, found[0], mask, offset=offset, is_causal=True)
+        assert (weights[~both.expand(BATCH, QUERIES, KEYS)[:, None].expand_as(weights)] == 0).all()
+        torch.testing.assert_close(
+            attention.combine(weights, found[-1], offset=offset), expected, **EXACT
+        )

@@ -60,13 +60,6 @@ class LayerStack(Stack):
         """Create the positions, which all layers share, and the layers."""
         super().__init__(config, SelfAttentionLayer, looks_ahead=looks_ahead)
 
-    def run(self, x: Features, mask: Mask | None = None, *, is_causal: bool = False) -> Features:
-        """Send vectors that have their positions through all layers."""
-        for layer in self.layers:
-            x = layer(x, mask, is_causal=is_causal)
-        features: Features = self.norm(x)
-        return features
-
     def step(
         self, vectors: Features, past: tuple[KeysValues, ...] = ()
     ) -> tuple[Features, tuple[KeysValues, ...]]:
@@ -104,4 +97,8 @@ class LayerStack(Stack):
             mask: True where a position may see another.
             is_causal: A position sees only itself and those before it.
         """
-        return self.run(self.place(vectors), mask, is_causal=is_causal)
+        x = self.place(vectors)
+        for layer in self.layers:
+            x = layer(x, mask, is_causal=is_causal)
+        features: Features = self.norm(x)
+        return features
