@@ -42,7 +42,7 @@ from attention_book.attention.masks import (
     window_mask,
 )
 from attention_book.attention.multi_head.heads import merge_heads, split_heads
-from attention_book.attention.multi_head.kv_cache import KeysValues
+from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.multi_head.multi_head import MultiHeadAttention
 from attention_book.attention.multi_head.pooled_heads import pooled_heads
 from attention_book.attention.multi_head.self_attention import SelfAttention
@@ -52,7 +52,7 @@ from attention_book.attention.positions.relative import RelativePositions
 from attention_book.attention.positions.rotary import RotaryPositions
 from attention_book.attention.positions.scheme import NoPositions, Positions
 from attention_book.attention.positions.sinusoidal import SinusoidalPositions, sinusoids
-from attention_book.attention.positions.t5_buckets import RelativeBuckets, relative_bucket
+from attention_book.attention.positions.t5_buckets import T5Buckets, relative_bucket
 from attention_book.attention.scores import (
     AdditiveScore,
     BilinearScore,
@@ -104,10 +104,10 @@ __all__ = [
     "DotScore",
     "GaussianScore",
     "HardAttention",
+    "KVCache",
     "Kernel",
     "KernelRegression",
     "KeyProjectingScore",
-    "KeysValues",
     "LearnableKernelRegression",
     "LearnedPositions",
     "LinearState",
@@ -119,7 +119,6 @@ __all__ = [
     "PartialAttention",
     "Positions",
     "PredictiveLocalAttention",
-    "RelativeBuckets",
     "RelativePositions",
     "RotaryPositions",
     "RunningMean",
@@ -128,6 +127,7 @@ __all__ = [
     "Score",
     "SelfAttention",
     "SinusoidalPositions",
+    "T5Buckets",
     "additive_from_mask",
     "alibi_slopes",
     "average_pooling",

@@ -8,12 +8,12 @@ from torch.nn import functional as F
 
 from attention_book.attention import (
     AlibiPositions,
-    KeysValues,
+    KVCache,
     MultiHeadAttention,
     NoPositions,
-    RelativeBuckets,
     RelativePositions,
     RotaryPositions,
+    T5Buckets,
     causal_mask,
 )
 from attention_book.inspection import capture_attention
@@ -27,7 +27,7 @@ POSITIONS = {
     "none": NoPositions,
     "relative": lambda: RelativePositions(d_k=D_K, max_distance=2),
     "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=2, values=False),
-    "buckets": lambda: RelativeBuckets(num_heads=HEADS, bidirectional=True, max_distance=9),
+    "buckets": lambda: T5Buckets(num_heads=HEADS, bidirectional=True, max_distance=9),
     "rotary": lambda: RotaryPositions(d_k=D_K),
     "alibi": lambda: AlibiPositions(num_heads=HEADS),
 }
@@ -294,6 +294,6 @@ def test_bad_settings_get_one_clear_error(settings, message):
 
 def test_values_of_another_number_of_heads_are_refused():
     attention = MultiHeadAttention(d_model=16, num_heads=4, num_kv_heads=2)
-    kept = KeysValues(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
+    kept = KVCache(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
     with pytest.raises(ValueError, match="values: expected 2 heads, got 1"):
         attention.combine(torch.rand(2, 4, 5, 5), kept)

@@ -7,14 +7,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import KeysValues
+from attention_book.attention import KVCache
 from attention_book.attention.multi_head.kv_cache import Room
 
 BATCH, HEADS, D_K, D_V = 2, 3, 5, 7
 
 
 def draw(num_keys, batch=BATCH, heads=HEADS, d_k=D_K, d_v=D_V):
-    return KeysValues(
+    return KVCache(
         torch.randn(batch, heads, num_keys, d_k), torch.randn(batch, heads, num_keys, d_v)
     )
 
@@ -141,13 +141,13 @@ def test_changed_keys_do_not_come_from_the_old_room():
 @torch.no_grad()
 def test_types_are_promoted_as_by_torch_cat():
     past, new = draw(2).append(draw(1)), draw(1)
-    double = KeysValues(new.keys.double(), new.values)
+    double = KVCache(new.keys.double(), new.values)
     assert torch.equal(past.append(double).keys, torch.cat((past.keys, double.keys), 2))
     assert past.append(double).keys.dtype == torch.float64
 
 
 def test_contiguous_keys_are_the_same_keys():
-    apart = KeysValues(
+    apart = KVCache(
         torch.randn(BATCH, 11, HEADS, D_K).transpose(1, 2),
         torch.randn(BATCH, 11, HEADS, D_V).transpose(1, 2),
     )
@@ -175,7 +175,7 @@ def test_there_is_one_value_for_each_key():
         ((2, 3, 11, 5), (2, 4, 11, 5)),
     ]:
         with pytest.raises(ValueError, match="keys and values: expected the axes"):
-            KeysValues(torch.rand(keys), torch.rand(values))
+            KVCache(torch.rand(keys), torch.rand(values))
 
 
 def rows(num_rows, features=5):

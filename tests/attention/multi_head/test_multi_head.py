@@ -8,13 +8,13 @@ from torch import nn
 
 from attention_book.attention import (
     AlibiPositions,
-    KeysValues,
+    KVCache,
     MultiHeadAttention,
     NoPositions,
-    RelativeBuckets,
     RelativePositions,
     RotaryPositions,
     SelfAttention,
+    T5Buckets,
     causal_mask,
     split_heads,
 )
@@ -28,7 +28,7 @@ POSITIONS = {
     "none": NoPositions,
     "relative": lambda: RelativePositions(d_k=D_K, max_distance=2),
     "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=2, values=False),
-    "buckets": lambda: RelativeBuckets(num_heads=HEADS, bidirectional=True, max_distance=9),
+    "buckets": lambda: T5Buckets(num_heads=HEADS, bidirectional=True, max_distance=9),
     "rotary": lambda: RotaryPositions(d_k=D_K),
     "alibi": lambda: AlibiPositions(num_heads=HEADS),
 }
@@ -362,7 +362,7 @@ def test_the_settings_show_where_the_module_is_printed():
 def test_bad_input_gets_one_clear_error(attention):
     queries, keys, values = draw()
     pairs = attention.project(keys, values)
-    others = KeysValues(pairs.keys[:, :2], pairs.values[:, :2])
+    others = KVCache(pairs.keys[:, :2], pairs.values[:, :2])
     for arguments, error, message in [
         ((queries[0], keys, values), ValueError, r"queries: expected the axes .* \(7, 18\)"),
         ((queries, keys[..., :7], values), ValueError, "keys: .* with 18 features"),

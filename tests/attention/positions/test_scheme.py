@@ -12,10 +12,10 @@ from attention_book.attention import (
     LearnedPositions,
     NoPositions,
     Positions,
-    RelativeBuckets,
     RelativePositions,
     RotaryPositions,
     SinusoidalPositions,
+    T5Buckets,
 )
 from attention_book.attention.positions.scheme import distances
 
@@ -27,10 +27,10 @@ SCHEMES = {
     "learned": lambda: LearnedPositions(d_model=D_MODEL, max_positions=64),
     "relative": lambda: RelativePositions(d_k=D_K, max_distance=4),
     "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=4, values=False),
-    "buckets": lambda: RelativeBuckets(
+    "buckets": lambda: T5Buckets(
         num_heads=HEADS, num_buckets=8, max_distance=20, bidirectional=True
     ),
-    "buckets, looking back": lambda: RelativeBuckets(
+    "buckets, looking back": lambda: T5Buckets(
         num_heads=HEADS, num_buckets=8, max_distance=20, bidirectional=False
     ),
     "rotary": lambda: RotaryPositions(d_k=D_K),
@@ -255,7 +255,7 @@ def test_the_settings_are_printed():
     assert printed["rotary"] == "RotaryPositions(d_k=10, base=10000)"
     assert printed["alibi"] == "AlibiPositions(num_heads=3)"
     assert printed["buckets"] == (
-        "RelativeBuckets(num_heads=3, num_buckets=8, max_distance=20, bidirectional=True)"
+        "T5Buckets(num_heads=3, num_buckets=8, max_distance=20, bidirectional=True)"
     )
 
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import RelativeBuckets, relative_bucket
+from attention_book.attention import T5Buckets, relative_bucket
 
 
 def published(distance, num_buckets, max_distance, bidirectional):
@@ -82,9 +82,7 @@ def test_ahead_and_behind_are_apart_unless_only_one_exists():
 
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_every_pair_gets_the_number_of_its_head_and_bucket(bidirectional):
-    positions = RelativeBuckets(
-        num_heads=3, num_buckets=8, max_distance=11, bidirectional=bidirectional
-    )
+    positions = T5Buckets(num_heads=3, num_buckets=8, max_distance=11, bidirectional=bidirectional)
     torch.nn.init.normal_(positions.table)
     bias = positions.bias(torch.rand(2, 3, 5, 7), 17, offset=4)
     assert bias.shape == (1, 3, 5, 17)
@@ -96,7 +94,7 @@ def test_every_pair_gets_the_number_of_its_head_and_bucket(bidirectional):
 
 
 def test_starts_neutral():
-    bias = RelativeBuckets(num_heads=2, bidirectional=True).bias(torch.rand(1, 2, 3, 4), 5)
+    bias = T5Buckets(num_heads=2, bidirectional=True).bias(torch.rand(1, 2, 3, 4), 5)
     assert torch.all(bias == 0)
 
 
@@ -111,6 +109,6 @@ def test_impossible_settings_are_refused():
         with pytest.raises(ValueError, match=message):
             relative_bucket(torch.tensor(3), **settings)
         with pytest.raises(ValueError, match=message):
-            RelativeBuckets(num_heads=2, **settings)
+            T5Buckets(num_heads=2, **settings)
     with pytest.raises(ValueError, match="num_heads: expected at least 1"):
-        RelativeBuckets(num_heads=0, bidirectional=True)
+        T5Buckets(num_heads=0, bidirectional=True)

@@ -87,7 +87,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class KeysValues:
+class KVCache:
     """The keys and values of each head, projected once and asked often.
 
     A decoder that writes one token at a time appends one key and one value per step;
@@ -102,8 +102,8 @@ class KeysValues:
     Raises:
         ValueError: if there is not exactly one value for each key.
 
-    >>> past = KeysValues(torch.rand(2, 4, 5, 8), torch.rand(2, 4, 5, 8))
-    >>> new = KeysValues(torch.rand(2, 4, 1, 8), torch.rand(2, 4, 1, 8))
+    >>> past = KVCache(torch.rand(2, 4, 5, 8), torch.rand(2, 4, 5, 8))
+    >>> new = KVCache(torch.rand(2, 4, 1, 8), torch.rand(2, 4, 1, 8))
     >>> past.append(new).num_keys
     6
     """
@@ -136,7 +136,7 @@ class KeysValues:
         """How many keys each example and each head has."""
         return self.keys.shape[2]
 
-    def append(self, other: "KeysValues") -> "KeysValues":
+    def append(self, other: "KVCache") -> "KVCache":
         """Return these keys and values, and the other's after them.
 
         Without gradients only the other's are written, behind these, while there is room.
@@ -146,7 +146,7 @@ class KeysValues:
         """
         _check_same_axes(self, other)
         if torch.is_grad_enabled() or not _alike(self, other):
-            return KeysValues(
+            return KVCache(
                 torch.cat([self.keys, other.keys], dim=2),
                 torch.cat([self.values, other.values], dim=2),
             )
@@ -155,30 +155,30 @@ class KeysValues:
             room = Room(2 * (self.num_keys + other.num_keys), like=(self.keys, self.values))
             room.write(self.keys, self.values)
         room.write(other.keys, other.values)
-        return KeysValues._in(room)
+        return KVCache._in(room)
 
-    def select(self, rows: Int[Tensor, " row"]) -> "KeysValues":
+    def select(self, rows: Int[Tensor, " row"]) -> "KVCache":
         """Return the examples with these numbers, in this order; one may come twice.
 
         Without gradients the room behind the last key is kept: what beam search picks at
         every step is copied once, and the next key is written behind it.
 
-        >>> both = KeysValues(torch.rand(2, 4, 5, 8), torch.rand(2, 4, 5, 8))
+        >>> both = KVCache(torch.rand(2, 4, 5, 8), torch.rand(2, 4, 5, 8))
         >>> both.select(torch.tensor([1, 1, 0])).batch_size
         3
         """
         if self._room is None or torch.is_grad_enabled():
-            return KeysValues(self.keys[rows], self.values[rows])
-        return KeysValues._in(self._room.select(rows, used=self.num_keys))
+            return KVCache(self.keys[rows], self.values[rows])
+        return KVCache._in(self._room.select(rows, used=self.num_keys))
 
     @classmethod
-    def _in(cls, room: Room) -> "KeysValues":
+    def _in(cls, room: Room) -> "KVCache":
         """Return all that is written in a room, with the room to go on in."""
         written = cls(*(memory.data[:, :, : room.used] for memory in room.memory))
         object.__setattr__(written, "_room", room)  # it is new: nobody has seen it yet
         return written
 
-    def contiguous(self) -> "KeysValues":
+    def contiguous(self) -> "KVCache":
         """Return the same with each head's keys side by side in memory, and its values.
 
         They come from :class:`~attention_book.attention.MultiHeadAttention` as views of one
@@ -186,13 +186,13 @@ class KeysValues:
         are read often.
 
         >>> keys = torch.rand(2, 5, 4, 8).transpose(1, 2)
-        >>> KeysValues(keys, keys).contiguous().keys.stride()
+        >>> KVCache(keys, keys).contiguous().keys.stride()
         (160, 40, 8, 1)
         """
-        return KeysValues(self.keys.contiguous(), self.values.contiguous())
+        return KVCache(self.keys.contiguous(), self.values.contiguous())
 
 
-def _check_same_axes(first: KeysValues, second: KeysValues) -> None:
+def _check_same_axes(first: KVCache, second: KVCache) -> None:
     for name in ("keys", "values"):
         mine, others = getattr(first, name), getattr(second, name)
         expected = (*mine.shape[:2], others.shape[2], mine.shape[3])
@@ -203,7 +203,7 @@ def _check_same_axes(first: KeysValues, second: KeysValues) -> None:
             )
 
 
-def _alike(first: KeysValues, second: KeysValues) -> bool:
+def _alike(first: KVCache, second: KVCache) -> bool:
     """Whether one memory can hold both: types and devices are the same."""
     pairs = ((first.keys, second.keys), (first.values, second.values))
     return all((a.dtype, a.device) == (b.dtype, b.device) for a, b in pairs)

@@ -18,7 +18,7 @@ from attention_book.attention.multi_head.heads import (
     split_heads,
     ungroup_heads,
 )
-from attention_book.attention.multi_head.kv_cache import KeysValues
+from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.positions.scheme import NoPositions, Positions
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
 from attention_book.foundations.checks import (
@@ -127,7 +127,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self,
         queries: Queries,
-        keys: Keys | KeysValues,
+        keys: Keys | KVCache,
         values: Values | None = None,
         mask: HeadsMask | None = None,
         *,
@@ -171,7 +171,7 @@ class MultiHeadAttention(nn.Module):
         output: Tensor = self.W_o(merge_heads(ungroup_heads(heads, self.num_heads)))
         return output
 
-    def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KeysValues:
+    def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KVCache:
         """Return each head's keys and values: the work that no query is needed for.
 
         Args:
@@ -189,12 +189,12 @@ class MultiHeadAttention(nn.Module):
             k, v = self._heads(keys, "kv")
         else:
             (k,), (v,) = self._heads(keys, "k"), self._heads(values, "v")
-        return KeysValues(self.positions.rotate(k, offset=offset), v)
+        return KVCache(self.positions.rotate(k, offset=offset), v)
 
     def weights(
         self,
         queries: Queries,
-        keys: Keys | KeysValues,
+        keys: Keys | KVCache,
         mask: HeadsMask | None = None,
         *,
         offset: int = 0,
@@ -203,7 +203,7 @@ class MultiHeadAttention(nn.Module):
         """Return the weights of each head, without dropout; arguments as in a call."""
         check_sequence("queries", queries, self.d_model)
         asked = self.positions.rotate(self._heads(queries, "q")[0], offset=offset)
-        if isinstance(keys, KeysValues):
+        if isinstance(keys, KVCache):
             return self._weights(asked, keys.keys, mask, offset, is_causal)
         check_sequence("keys", keys, self.d_key)
         (compared,) = self._heads(keys, "k")
@@ -211,7 +211,7 @@ class MultiHeadAttention(nn.Module):
         return self._weights(asked, turned, mask, 0, is_causal)
 
     def combine(
-        self, weights: HeadWeights, values: Values | KeysValues, *, offset: int = 0
+        self, weights: HeadWeights, values: Values | KVCache, *, offset: int = 0
     ) -> Float[Tensor, "batch query d_model"]:
         """Average the values with given weights, head by head, and mix.
 
@@ -224,7 +224,7 @@ class MultiHeadAttention(nn.Module):
             ValueError: if the shapes do not fit.
         """
         start = _first_query(values, offset)
-        if isinstance(values, KeysValues):
+        if isinstance(values, KVCache):
             return self._combine(weights, values.values, start)
         check_sequence("values", values, self.d_value)
         (heads,) = self._heads(values, "v")
@@ -245,16 +245,16 @@ class MultiHeadAttention(nn.Module):
         return f"num_heads={self.num_heads}{kv_heads}, dropout={self.dropout}{scale}"
 
     def _ask(
-        self, queries: Queries, keys: Keys | KeysValues, values: Values | None, offset: int
-    ) -> tuple[Tensor, KeysValues]:
+        self, queries: Queries, keys: Keys | KVCache, values: Values | None, offset: int
+    ) -> tuple[Tensor, KVCache]:
         """Return the heads' queries, and their keys and values."""
         check_sequence("queries", queries, self.d_model)
-        if isinstance(keys, KeysValues) and values is not None:
+        if isinstance(keys, KVCache) and values is not None:
             raise ValueError("values: expected None, for the keys bring their values, got a tensor")
         if self.fused and queries is keys and (values is None or values is keys):
             q, k, v = self._heads(queries, "qkv")
-            found = KeysValues(self.positions.rotate(k, offset=offset), v)
-        elif isinstance(keys, KeysValues):
+            found = KVCache(self.positions.rotate(k, offset=offset), v)
+        elif isinstance(keys, KVCache):
             (q,), found = self._heads(queries, "q"), keys
         else:
             (q,), found = self._heads(queries, "q"), self.project(keys, values, offset=offset)
@@ -312,9 +312,9 @@ def _past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> 
     return past if mask is None else past & mask
 
 
-def _first_query(keys: Tensor | KeysValues, offset: int) -> int:
+def _first_query(keys: Tensor | KVCache, offset: int) -> int:
     """Return where the first query stands among the keys; raw keys begin where it stands."""
-    return offset if isinstance(keys, KeysValues) else 0
+    return offset if isinstance(keys, KVCache) else 0
 
 
 def _linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:

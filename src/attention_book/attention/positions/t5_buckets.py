@@ -60,7 +60,7 @@ def relative_bucket(
     return first + torch.where(far < exact, far, shared)
 
 
-class RelativeBuckets(Positions):
+class T5Buckets(Positions):
     """Add a learned number to the scores, chosen by the head and the distance's bucket.
 
     .. math:: e_{ij} = \\frac{q_i^\\top k_j}{\\sqrt{d_k}} + r_{h,\\, b(j - i)}
@@ -74,7 +74,7 @@ class RelativeBuckets(Positions):
         max_distance: From here on all distances share a bucket.
         bidirectional: True in an encoder; False where no key is ahead of its query.
 
-    >>> positions = RelativeBuckets(num_heads=2, bidirectional=False)
+    >>> positions = T5Buckets(num_heads=2, bidirectional=False)
     >>> positions.bias(torch.rand(1, 2, 3, 4), num_keys=5, offset=2).shape
     torch.Size([1, 2, 3, 5])
     """

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention import (
-    KeysValues,
+    KVCache,
     MultiHeadAttention,
     NoPositions,
     causal_mask,
@@ -112,7 +112,7 @@ def softmax_over_queries(model: Transformer) -> Iterator[Change]:
 def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
     def forward(
         queries: Tensor,
-        keys: Tensor | KeysValues,
+        keys: Tensor | KVCache,
         values: Tensor | None = None,
         mask: Tensor | None = None,
         *,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from attention_book.attention import KeysValues
+from attention_book.attention import KVCache
 from attention_book.foundations.shapes import StepIds
 
 
@@ -23,7 +23,7 @@ class LanguageState:
     """
 
     batch_size: int
-    past: tuple[KeysValues, ...] = ()
+    past: tuple[KVCache, ...] = ()
 
     @property
     def position(self) -> int:

@@ -5,7 +5,7 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention import KeysValues
+from attention_book.attention import KVCache
 from attention_book.foundations.shapes import Features, StepIds, TokenIds
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
@@ -34,7 +34,7 @@ class Decoder(Stack):
         super().__init__(config, DecoderLayer, looks_ahead=False)
         self.embedding = embedding
 
-    def read(self, encoded: Features) -> tuple[KeysValues, ...]:
+    def read(self, encoded: Features) -> tuple[KVCache, ...]:
         """Project the encoder's output to every layer's keys and values, once for all steps."""
         return tuple(layer.read(encoded) for layer in self._layers())
 

@@ -5,10 +5,10 @@ from attention_book.attention import (
     LearnedPositions,
     NoPositions,
     Positions,
-    RelativeBuckets,
     RelativePositions,
     RotaryPositions,
     SinusoidalPositions,
+    T5Buckets,
 )
 from attention_book.models.transformer.layer_config import LayerConfig
 
@@ -31,7 +31,7 @@ def create_positions(config: LayerConfig, *, looks_ahead: bool) -> Positions:
         case "relative":
             return RelativePositions(d_k=config.d_k, max_distance=config.max_distance)
         case "buckets":
-            return RelativeBuckets(num_heads=config.num_heads, bidirectional=looks_ahead)
+            return T5Buckets(num_heads=config.num_heads, bidirectional=looks_ahead)
         case "rotary":
             return RotaryPositions(d_k=config.d_k)
         case "alibi":

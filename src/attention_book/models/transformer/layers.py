@@ -7,7 +7,7 @@ such as GPT; a decoder layer looks at a source besides.
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention import KeysValues, MultiHeadAttention, Positions
+from attention_book.attention import KVCache, MultiHeadAttention, Positions
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.feed_forward import FeedForward
@@ -55,7 +55,7 @@ class SelfAttentionLayer(nn.Module):
         x = self.feed_forward_norm(x, self.feed_forward)
         return x
 
-    def step(self, x: Features, *, past: KeysValues | None) -> tuple[Features, KeysValues]:
+    def step(self, x: Features, *, past: KVCache | None) -> tuple[Features, KVCache]:
         """Go on by one token that sees only those before it; ``past`` is left as it was.
 
         The rows of a causal call, one at a time.
@@ -97,14 +97,14 @@ class DecoderLayer(nn.Module):
         self.feed_forward = _feed_forward(config)
         self.feed_forward_norm = _add_norm(config)
 
-    def read(self, encoded: Features) -> KeysValues:
+    def read(self, encoded: Features) -> KVCache:
         """Project the encoder's output to this layer's keys and values of the source."""
         return self.cross_attention.project(encoded, encoded)
 
     def forward(
         self,
         x: Features,
-        source: KeysValues,
+        source: KVCache,
         source_mask: Mask | None = None,
         *,
         is_causal: bool,
@@ -123,11 +123,11 @@ class DecoderLayer(nn.Module):
     def step(
         self,
         x: Features,
-        source: KeysValues,
+        source: KVCache,
         source_mask: Mask | None = None,
         *,
-        past: KeysValues | None,
-    ) -> tuple[Features, KeysValues]:
+        past: KVCache | None,
+    ) -> tuple[Features, KVCache]:
         """Go on by one token, and return the past grown by it; ``past`` is left as it was."""
         x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
         return self._look_and_think(x, source, source_mask), grown
@@ -135,7 +135,7 @@ class DecoderLayer(nn.Module):
     def cross_weights(
         self,
         x: Features,
-        source: KeysValues,
+        source: KVCache,
         source_mask: Mask | None = None,
         *,
         is_causal: bool,
@@ -145,9 +145,7 @@ class DecoderLayer(nn.Module):
         queries = self.cross_attention_norm.prepare(x)
         return self.cross_attention.weights(queries, source, source_mask)
 
-    def _look_and_think(
-        self, x: Features, source: KeysValues, source_mask: Mask | None
-    ) -> Features:
+    def _look_and_think(self, x: Features, source: KVCache, source_mask: Mask | None) -> Features:
         x = self.cross_attention_norm(
             x, lambda x: self.cross_attention(x, source, mask=source_mask)
         )
@@ -156,8 +154,8 @@ class DecoderLayer(nn.Module):
 
 
 def look_back(
-    attention: MultiHeadAttention, add_norm: AddNorm, x: Features, past: KeysValues | None
-) -> tuple[Features, KeysValues]:
+    attention: MultiHeadAttention, add_norm: AddNorm, x: Features, past: KVCache | None
+) -> tuple[Features, KVCache]:
     """Let one new token look at itself and all before it; return the past grown by it.
 
     >>> import torch

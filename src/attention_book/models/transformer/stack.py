@@ -5,7 +5,7 @@ from typing import cast
 
 from torch import nn
 
-from attention_book.attention import KeysValues, Positions
+from attention_book.attention import KVCache, Positions
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.layer_positions import create_positions
@@ -61,8 +61,8 @@ class LayerStack(Stack):
         super().__init__(config, SelfAttentionLayer, looks_ahead=looks_ahead)
 
     def step(
-        self, vectors: Features, past: tuple[KeysValues, ...] = ()
-    ) -> tuple[Features, tuple[KeysValues, ...]]:
+        self, vectors: Features, past: tuple[KVCache, ...] = ()
+    ) -> tuple[Features, tuple[KVCache, ...]]:
         """Go on by one position that sees those before it, and return the past grown by it.
 
         The law: the rows of a causal call, one at a time.

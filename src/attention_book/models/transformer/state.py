@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool
 from torch import Tensor
 
-from attention_book.attention import KeysValues
+from attention_book.attention import KVCache
 from attention_book.foundations.shapes import Features, StepIds
 
 
@@ -29,7 +29,7 @@ class TransformerMemory:
     """
 
     encoded: Features
-    layers: tuple[KeysValues, ...]
+    layers: tuple[KVCache, ...]
     mask: Bool[Tensor, "batch 1 source"]
 
     @property
@@ -70,7 +70,7 @@ class TransformerState:
     """
 
     memory: TransformerMemory
-    past: tuple[KeysValues, ...] = ()
+    past: tuple[KVCache, ...] = ()
     position: int = 0
 
     @property
