@@ -14,6 +14,7 @@ from attention_book.course.exercises.topics.applications import (
     mask_tests,
     patterns,
 )
+from attention_book.course.exercises.topics.basics import learning, tensors
 from attention_book.course.exercises.topics.transformer import (
     alibi,
     cached_decoding,
@@ -47,6 +48,8 @@ from attention_book.course.exercises.topics.weights import (
 )
 
 TOPICS = (
+    tensors,
+    learning,
     pooling,
     leave_one_out,
     masks,
