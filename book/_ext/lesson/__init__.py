@@ -1,4 +1,4 @@
-"""The parts of a chapter: its opening, its sections' weight, notes on sources, drawings in stages."""
+"""The parts of a chapter: opening, weight of a section, notes on sources, drawings in stages."""
 
 from __future__ import annotations
 

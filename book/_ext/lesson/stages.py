@@ -60,7 +60,8 @@ class Stages(SphinxDirective):
         panel = CONTROLS.format(before=BEFORE, after=AFTER, last=len(sentences.children))
         caption = nodes.caption("", "", *words.children)
         self.set_source_info(caption)
-        figure += [nodes.raw("", panel, format="html"), caption, nodes.legend("", sentences)]
+        figure.insert(0, nodes.raw("", panel, format="html"))
+        figure += [caption, nodes.legend("", sentences)]
         figure["classes"].append("stages")
         return [figure]
 
