@@ -16,6 +16,7 @@ PARTS = (
     "lesson.sources",
     "lesson.sources_list",
     "lesson.stages",
+    "lesson.glossary_entries",
 )
 
 
