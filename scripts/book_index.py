@@ -34,7 +34,8 @@ PROOFS = {
     "property": ("性质", "Property"),
     "proof": ("证明", "Proof"),
 }
-HEADING = re.compile(r"^(#+)\s+(.*)$", re.M)
+#: A heading, without the badge of its section.
+HEADING = re.compile(r"^(#+)\s+(.*?)(?:\s*\{(?:core|optional)\}`\d+`)?$", re.M)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,10 @@ class BookIndex:
             figure = options.get("mystnb", {}).get("figure", {}) if "mystnb" in options else {}
             if "name" in figure:
                 self.add(Label(page, figure["name"], "figure", number("figure")), figure["name"])
-        elif block.name in ("diagram", "figure") and "name" in options:
+        elif block.name == "sources" and "name" in options:
+            label = Label(page, options["name"], "heading", title=block.argument)
+            self.add(label, options["name"])
+        elif block.name in ("diagram", "stages", "figure") and "name" in options:
             self.add(Label(page, options["name"], "figure", number("figure")), options["name"])
         elif block.name in ("exercise", "exercise-start") and "label" in options:
             label = Label(page, options["label"], "exercise", number("exercise"))

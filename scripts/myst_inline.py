@@ -8,6 +8,11 @@ from book_index import BookIndex
 from myst_blocks import ExportError
 
 LANGUAGES = ("zh", "en")
+#: The weight of a section, after its heading.
+WEIGHTS = {
+    "core": {"zh": "（必读，{} 分钟）", "en": "(core, {} min)"},
+    "optional": {"zh": "（选读，{} 分钟）", "en": "(optional, {} min)"},
+}
 #: Code, a role before code, or maths: what inline translation must not look into.
 PIECE = re.compile(
     r"(?P<role>\{(?P<name>[\w:+-]+)\}(?P<roleticks>`+)(?P<content>.+?)(?<!`)(?P=roleticks)(?!`))"
@@ -77,6 +82,8 @@ class Inline:
         name, content = match["name"], match["content"].strip()
         if name in LANGUAGES:
             return self.translate(content, line) if name == self.language else ""
+        if name in WEIGHTS:
+            return WEIGHTS[name][self.language].format(content)
         text, target = "", content
         if explicit := WITH_TEXT.match(content):
             text, target = explicit["text"], explicit["target"]

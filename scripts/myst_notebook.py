@@ -25,6 +25,7 @@ ADMONITIONS = {
     "seealso": ("另见", "See also"),
 }
 EXERCISE, SOLUTION = ("练习", "Exercise"), ("解答：", "Solution: ")
+SOURCES = ("考据：", "Notes on sources: ")
 #: Cells that the book hides stay folded in a notebook (JupyterLab; Colab's form view).
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 HIDING_TAGS = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -134,6 +135,9 @@ class PageExporter:
             "exercise-end": lambda b: "---",
             "solution": self.solution,
             "claim": lambda b: self.markdown(b.text, b.line),
+            "opening": lambda b: self.markdown(b.text, b.line),
+            "sources": self.sources,
+            "stages": self.diagram,
             "math": lambda b: self.equation(b.text.strip("\n"), b.options.get("label", "")),
             "diagram": self.diagram,
             "literalinclude": self.source,
@@ -175,8 +179,14 @@ class PageExporter:
         title, body = self.solution_title(block), self.markdown(block.text, block.line)
         return f"<details>\n<summary>{title}</summary>\n\n{body}\n\n</details>\n\n---"
 
+    def sources(self, block: Block) -> str:
+        """Notes on sources: a section of its own."""
+        title = self.inline.translate(block.argument, block.line)
+        body = self.markdown(block.text, block.line)
+        return f"### {self.word(SOURCES)}{title}\n\n{body}"
+
     def diagram(self, block: Block) -> str:
-        """A drawing in one language, in the cell itself.
+        """A drawing in one language, in the cell itself; with stages, the whole and their list.
 
         As a data address: JupyterLab shows no SVG attachments.
         """
@@ -185,6 +195,7 @@ class PageExporter:
         path = self.index.book / "figures" / f"{block.argument}.svg"
         root = svg_markup.read(path)
         svg_markup.keep_language(root, self.language)
+        svg_markup.keep_whole(root)
         svg_markup.fit_width(root, "diagram-svg")
         svg = svg_markup.stand_alone(root, self.stylesheet())
         data = base64.b64encode(svg.encode("utf8")).decode()

@@ -1,4 +1,4 @@
-"""The four packages of the book's build, book/_ext: who may import whom, read from the imports."""
+"""The five packages of the book's build, book/_ext: who may import whom, read from the imports."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -17,6 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "evidence": {"bilingual"},
     "reference": {"bilingual"},
     "website": {"bilingual"},
+    "lesson": {"bilingual"},
 }
 
 MAX_ENTRIES = 12

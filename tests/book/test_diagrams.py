@@ -16,6 +16,7 @@ from attention_book.attention import (
     causal_mask,
     ignore_from_mask,
     mask_from_lengths,
+    masked_softmax,
     window_mask,
 )
 from attention_book.text import ParallelData, SentencePair, Vocabulary
@@ -30,7 +31,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 ELEMENTS = {"svg", "g", "path", "rect", "circle", "text", "tspan"}
 ATTRIBUTES = {
     "class", "viewBox", "width", "height", "x", "y", "dy", "d", "cx", "cy", "r", "rx",
-    "transform", "text-anchor", "lang",
+    "transform", "text-anchor", "lang", "data-stage",
 }  # fmt: skip
 LANGUAGE_CLASSES = {"bl", "bl-zh", "bl-en", "bl-sep"}
 CJK = re.compile(r"[\u3400-\u9fff]")
@@ -235,6 +236,7 @@ def assert_languages(zh: etree._Element, en: etree._Element) -> None:
         ("autoregressive-flow", 1),
         ("average-pooling-vs-attention", 3),
         ("bahdanau-step", 1),
+        ("desk-masked", 1),
         ("input-query-wirings", 2),
         ("location-attention", 1),
         ("query-key-value", 1),
@@ -314,6 +316,27 @@ def visible(row: etree._Element) -> list[bool]:
         points = re.findall(r"M([\d.]+),[\d.]+ l(-?[\d.]+),", hatching.get("d"))
         strokes = [float(x) + float(dx) / 2 for x, dx in points]
     return [not any(left < x < left + size for x in strokes) for left in cells]
+
+
+def test_the_desk_is_computed_as_the_package_does():
+    root = drawing("desk-masked")
+    scores, masked, exponentials, weights, (*pages, output) = (
+        [
+            float(words(text).replace("−∞", "-inf")) for text in elements(stage)
+            if re.fullmatch(r"[\d.]+|−∞", words(text)) and tag(text) == "text"
+        ]
+        for stage in elements(root) if stage.get("data-stage")
+    )  # fmt: skip
+    mask = torch.tensor(masked) > -math.inf
+    assert torch.tensor(scores).masked_fill(~mask, -math.inf).tolist() == masked
+    power = torch.tensor(masked).exp()
+    computed = masked_softmax(torch.tensor([scores]), mask[None])
+    assert torch.allclose(power, torch.tensor(exponentials), atol=0.05)
+    assert torch.allclose(computed[0], torch.tensor(weights), atol=0.0005)
+    assert output == pytest.approx((computed @ torch.tensor(pages)).item(), abs=0.05)
+    notes = "".join(words(text) for text in having(root, "dg-note"))
+    assert notes.count(f"{power.sum():.1f}") == 2, "the sum, and what is divided by it"
+    assert len(having(root, "dg-hatch")) == (~mask).sum()
 
 
 def test_the_four_conventions_say_the_same():

@@ -16,6 +16,7 @@ from myst_blocks import ExportError
 from myst_inline import RESIDUE
 from myst_notebook import PageExporter, object_source
 from tiny import HEADER, ROOT, cell
+from website.figures import svg_markup
 
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
 
@@ -112,6 +113,9 @@ ROW = "|---|---|"
         ("{zh}``用 `f` 和 $x$``{en}``use `f`, $x$``", "用 `f` 和 $x$", "use `f`, $x$"),
         (":::{zh}\n中\n:::\n:::{en}\nE\n:::", "中", "E"),
         ("::::{claim} s\n:::{zh}\n中\n:::\n:::{en}\nE\n:::\n::::", "中", "E"),
+        ("::::{opening}\n:::{zh}\n**需要**\n\n- 一\n:::\n::::", "**需要**\n\n- 一", None),
+        ("## {zh}`键` {en}`Key` {core}`8`", "## 键（必读，8 分钟）", "## Key (core, 8 min)"),
+        ("## {zh}`键` {en}`Key` {optional}`5`", "## 键（选读，5 分钟）", None),
         ("::::{zh}\n:::{note}\n中\n:::\n::::", "> **注**\n>\n> 中", None),
         ("| {zh}`键` {en}`key` | $a$ |\n" + ROW, f"| 键 | $a$ |\n{ROW}", f"| key | $a$ |\n{ROW}"),
         ("{glue:text}`page_error:.3f`", "`page_error`", "`page_error`"),
@@ -210,6 +214,52 @@ def test_diagrams_stand_in_the_notebook_in_its_language(export):
     assert "查询" not in svg
     assert ".dg-text{fill: red;}" in svg
     assert "html" not in svg, "rules of the site stay there"
+
+
+STAGES = """:::{stages} flow
+:name: fig-flow
+:alt-zh: 流
+:alt-en: flow
+{zh}`题注` {en}`Caption`
+
+1. {zh}`一。` {en}`One.`
+2. {zh}`二。` {en}`Two.`
+:::
+
+{ref}`sec-who`, {numref}`fig-flow`, {ref}`sec-here`.
+
+::::{sources} {zh}`谁` {en}`Who`
+:name: sec-who
+
+:::{en}
+Me.
+:::
+::::
+
+(sec-here)=
+## {zh}`这里` {en}`Here` {core}`3`
+"""
+
+
+def test_a_drawing_in_stages_is_shown_whole_with_its_list(export):
+    image, caption, items, references, title, text, heading = only(export(STAGES)).split("\n\n")
+    assert 'alt="flow"' in image
+    assert caption == "**Fig. 2.1** Caption"
+    assert items == "1. One.\n2. Two."
+    assert references == (
+        f"[Who]({EN('page', 'sec-who')}), [Fig. 2.1]({EN('page', 'fig-flow')}), "
+        f"[Here]({EN('page', 'sec-here')})."
+    )
+    assert (title, text, heading) == ("### Notes on sources: Who", "Me.", "## Here (core, 3 min)")
+
+
+def test_what_a_drawing_shows_for_a_while_is_not_in_a_notebook():
+    root = svg_markup.parse(
+        '<svg xmlns="http://www.w3.org/2000/svg">'
+        '<g data-stage="1"><text data-stage="2-3"/></g></svg>'
+    )
+    svg_markup.keep_whole(root)
+    assert [element.get("data-stage") for element in root.iter()] == [None, "1"]
 
 
 def test_source_is_shown_as_it_is(export):

@@ -80,7 +80,9 @@ def _walk(node: nodes.Node, section: Section | None, language: str, found: list[
 
 
 def _open(node: nodes.Node) -> Section | None:
-    """Does a section, or the entry of a documented name, begin here?"""
+    """Does a section, the entry of a documented name, or a box with a title begin here?"""
+    if isinstance(node, nodes.Element) and "search_title" in node:
+        return Section(node.get("search_anchor") or node["ids"][0], node["search_title"])
     if isinstance(node, nodes.section) and node.children and isinstance(node[0], nodes.title):
         top = isinstance(node.parent, nodes.document)
         return Section("" if top else node["ids"][0], node[0].astext())

@@ -107,6 +107,13 @@ def keep_language(root: etree._Element, language: str) -> None:
             parent.remove(element)
 
 
+def keep_whole(root: etree._Element) -> None:
+    """Remove what a drawing in stages shows for a while only (``data-stage="2-4"``)."""
+    for element in list(root.iter(f"{SVG}*")):
+        if "-" in (element.get("data-stage") or ""):
+            element.getparent().remove(element)
+
+
 def fit_width(root: etree._Element, css_class: str) -> None:
     """Let the drawing shrink with the page; one that states a width grows to it at most."""
     root.set("class", f"{css_class} {root.get('class', '')}".strip())

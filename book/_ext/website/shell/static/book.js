@@ -108,6 +108,9 @@
   openTarget();
   requestAnimationFrame(() => setTimeout(reachable)); // after the first paint
   addEventListener("hashchange", openTarget);
+  document.addEventListener("click", (event) => { // a second time to the same place: no hashchange
+    if (event.target.closest("a[href*='#']")?.href === location.href) openTarget();
+  });
   addEventListener("resize", reachable);
   document.addEventListener("toggle", reachable, true); // folded cells: their event does not bubble
   addEventListener("beforeprint", openForPrinting);

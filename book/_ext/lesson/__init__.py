@@ -1,0 +1,32 @@
+"""The parts of a chapter: opening, weight of a section, notes on sources, drawings in stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
+
+STATIC = Path(__file__).parent / "static"
+PARTS = (
+    "lesson.opening",
+    "lesson.badges",
+    "lesson.sources",
+    "lesson.sources_list",
+    "lesson.stages",
+    "lesson.glossary_entries",
+)
+
+
+def add_static(app: Sphinx, config: Config) -> None:
+    config.html_static_path.append(str(STATIC))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("config-inited", add_static)
+    app.add_css_file("lesson.css", priority=910)
+    for part in PARTS:
+        app.setup_extension(part)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,110 @@
+"""A glossary's entries: found by the search, and linked with the section that introduces each."""
+
+import json
+from typing import Any
+
+import pytest
+from lxml import html
+from tiny_lesson import make_project
+
+GLOSSARY = """# {zh}`术语表` {en}`Glossary`
+
+```{glossary}
+键值缓存
+KV cache
+  {zh}`留着的键和值。`
+  {en}`Keys and values that are kept.`
+
+softmax
+  {zh}`指数，再除以和。`
+  {en}`Exponentials, divided by their sum.`
+
+没人用
+unused
+  {zh}`没有哪一章用它。`
+  {en}`No chapter uses it.`
+```
+"""
+INDEX = """# {zh}`书` {en}`Book`
+
+A first look at {term}`softmax`.
+
+```{toctree}
+:numbered:
+one
+two
+```
+
+```{toctree}
+glossary
+```
+"""
+ONE = """# {zh}`第一章` {en}`Chapter one`
+
+## {zh}`指数` {en}`Powers`
+
+The {term}`softmax` first.
+"""
+TWO = """# {zh}`第二章` {en}`Chapter two`
+
+## {zh}`缓存` {en}`A cache`
+
+The {term}`KV cache` and {term}`Softmax <softmax>` again.
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Return a built project with two chapters and a glossary."""
+    made = make_project(tmp_path_factory.mktemp("glossary"))
+    made.write(index=INDEX, one=ONE, two=TWO, glossary=GLOSSARY)
+    made.build()
+    return made
+
+
+def entry(project: Any, anchor: str) -> Any:
+    """Return the definition below the term with this anchor."""
+    page = html.fromstring(project.page("glossary"))
+    (found,) = page.xpath(f'//dt[@id="{anchor}"]/following-sibling::dd[1]')
+    return found
+
+
+def introductions(project: Any, anchor: str) -> list[str]:
+    return [
+        link.get("href")
+        for link in entry(project, anchor).xpath('.//p[@class="glossary-introduced"]//a')
+    ]
+
+
+def test_an_entry_leads_to_the_first_chapter_that_links_to_it(project: Any) -> None:
+    assert introductions(project, "term-KV-cache") == ["two.html#a-cache"]
+
+
+def test_a_page_without_a_number_introduces_nothing(project: Any) -> None:
+    assert introductions(project, "term-softmax") == ["one.html#powers"]
+
+
+def test_an_unused_entry_leads_nowhere(project: Any) -> None:
+    assert introductions(project, "term-unused") == []
+
+
+def test_each_entry_is_a_result_of_the_search_in_both_languages(project: Any) -> None:
+    text = (project.html / "search-index.js").read_text("utf8")
+    pages = dict(json.loads(text.removeprefix("window.bookIndex=").rstrip(";\n")))
+    found = {fields[0]: fields for fields in pages["glossary.html"]}
+    (cache,) = (fields for fields in found.values() if fields[1] == "键值缓存")
+    assert cache[2] == "KV cache"
+    assert "留着的键和值" in cache[3]
+    assert "Keys and values that are kept" in cache[4]
+    anchors = html.fromstring(project.page("glossary")).xpath("//dt/@id")
+    assert cache[0] in anchors
+    assert {fields[2] for fields in found.values()} >= {"softmax", "unused"}
+
+
+def test_the_link_follows_a_term_that_moves(tmp_path: Any) -> None:
+    project = make_project(tmp_path)
+    project.write(index=INDEX, one=ONE, two=TWO, glossary=GLOSSARY)
+    project.build()
+    project.write(one=ONE + "\nAnd the {term}`KV cache`.\n")
+    project.build()
+    assert introductions(project, "term-KV-cache") == ["one.html#powers"]

@@ -1,0 +1,124 @@
+"""The parts of a chapter on the built site: openings, notes on sources, drawings in stages.
+
+The chapters take these parts on one after the other; a test looks at the pages that have them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+
+
+def pages_with(site: Path, markup: str) -> list[str]:
+    return sorted(page.name for page in site.glob("*.html") if markup in page.read_text("utf8"))
+
+
+@pytest.fixture
+def stages_page(site: Path) -> str:
+    """A page with a drawing in stages; the chapter on masks has one, once it is told anew."""
+    pages = pages_with(site, '<div class="stages-panel">')
+    if "masks.html" in pages_with(site, '<div class="opening'):
+        assert "masks.html" in pages, "the chapter is told anew, without its drawing in stages"
+    if not pages:
+        pytest.skip("no page has a drawing in stages yet")
+    return "masks.html" if "masks.html" in pages else pages[0]
+
+
+@pytest.fixture
+def sources_page(site: Path) -> str:
+    """A page with notes on sources."""
+    pages = pages_with(site, '<details class="sources"')
+    if not pages:
+        pytest.skip("no page has notes on sources yet")
+    return pages[0]
+
+
+def stage_of(figure: Any) -> str:
+    return str(figure.locator(".stages-now").inner_text())
+
+
+def test_stages_by_button_and_by_key(page: Any, base_url: str, stages_page: str) -> None:
+    page.goto(f"{base_url}/{stages_page}?lang=en")
+    figure = page.locator("figure.stages").first
+    before, after = figure.locator("button").all()
+    later = figure.locator("[data-stage='2']").first
+    assert stage_of(figure) == "1"
+    assert not later.is_visible()
+    assert before.get_attribute("aria-disabled") == "true"
+    first = figure.locator(".stages-sentence").inner_text()
+    after.click()
+    assert stage_of(figure) == "2"
+    assert later.is_visible()
+    assert figure.locator(".stages-sentence").inner_text() != first
+    figure.focus()
+    page.keyboard.press("End")
+    assert after.get_attribute("aria-disabled") == "true"
+    last = stage_of(figure)
+    page.keyboard.press("ArrowRight")
+    assert stage_of(figure) == last
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    assert stage_of(figure) == "1"
+
+
+def test_the_stage_survives_another_language(page: Any, base_url: str, stages_page: str) -> None:
+    page.goto(f"{base_url}/{stages_page}?lang=en")
+    figure = page.locator("figure.stages").first
+    figure.locator("button").last.click()
+    english = figure.locator(".stages-sentence").inner_text()
+    page.locator("[data-set-language='zh']").first.click()
+    assert stage_of(figure) == "2"
+    assert figure.locator(".stages-sentence").inner_text() != english
+
+
+def test_the_buttons_fit_a_finger(page: Any, base_url: str, stages_page: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(f"{base_url}/{stages_page}?lang=both")
+    for button in page.locator("figure.stages button").all():
+        box = button.bounding_box()
+        assert min(box["width"], box["height"]) >= 44
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+
+
+def test_on_paper_and_without_scripts_all_is_there(
+    page: Any, browser: Any, base_url: str, stages_page: str
+) -> None:
+    plain = browser.new_page(java_script_enabled=False)
+    plain.goto(f"{base_url}/{stages_page}")
+    page.goto(f"{base_url}/{stages_page}?lang=zh")
+    page.emulate_media(media="print")
+    for shown in (plain, page):
+        figure = shown.locator("figure.stages").first
+        assert figure.locator("figcaption ol > li").last.is_visible()
+        assert figure.locator("[data-stage='2']").first.is_visible()
+        assert not figure.locator("button").first.is_visible()
+    plain.close()
+
+
+def test_an_address_opens_notes_on_sources(page: Any, base_url: str, sources_page: str) -> None:
+    page.goto(f"{base_url}/{sources_page}?lang=zh")
+    box = page.locator("details.sources").first
+    assert box.get_attribute("open") is None
+    anchor = box.get_attribute("id")
+    page.goto(f"{base_url}/{sources_page}?lang=zh#{anchor}")
+    page.reload()
+    assert page.locator(f"[id='{anchor}']").get_attribute("open") is not None
+    page.locator(f"[id='{anchor}'] > summary").click()
+    page.goto(f"{base_url}/sources.html?lang=zh")
+    page.locator(f"article a[href='{sources_page}#{anchor}']").click()
+    page.wait_for_url(f"**/{sources_page}#{anchor}")
+    assert page.locator(f"[id='{anchor}'] > .sources-text").is_visible()
+
+
+def test_the_outline_knows_no_badges(site: Path, page: Any, base_url: str) -> None:
+    pages = pages_with(site, 'class="section-weight')
+    if not pages:
+        pytest.skip("no section has a badge yet")
+    page.goto(f"{base_url}/{pages[0]}?lang=en")
+    outline = page.locator(".bd-sidebar-secondary, .bd-sidebar-primary").all_inner_texts()
+    assert " min" not in " ".join(outline)
