@@ -1,8 +1,8 @@
-"""The same attention as torch's module and as ours: ``nn.MultiheadAttention`` and back.
+"""From torch's ``nn.MultiheadAttention`` to our multi-head attention, and back.
 
-Both keep a linear map as the rows of its output, so a parameter is only copied. Torch joins the
-biases of the three projections always, and their weights where the sizes allow; ours does both
-or neither.
+Both store a linear map in the same way, so parameters are only copied. Torch always joins the
+biases of the three input projections, and joins their weights where the sizes allow; ours joins
+both or neither.
 """
 
 import math
@@ -56,8 +56,8 @@ def attention_to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
 
     Raises:
         ValueError: if ours has what torch's lacks: grouped heads of keys and values, positions
-            inside attention, another scale; or if the projections that torch keeps together
-            are partly frozen.
+            inside attention, another scale; or if only some of the projections that torch joins
+            are frozen.
 
     >>> attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2)).in_proj_weight.shape
     torch.Size([24, 8])
@@ -136,7 +136,7 @@ def _joined(parts: list[Tensor]) -> nn.Parameter:
     trained = {part.requires_grad for part in parts}
     if len(trained) > 1:
         raise ValueError(
-            "requires_grad: expected the same of W_q, W_k and W_v, which torch keeps together, "
+            "requires_grad: expected the same of W_q, W_k and W_v, which torch joins, "
             "got True and False"
         )
     return nn.Parameter(torch.cat([part.detach() for part in parts]), requires_grad=trained.pop())

@@ -1,7 +1,7 @@
 """The same Transformer as torch's modules and as ours: ``nn.Transformer``, its stacks, its layers.
 
 Layers and norms have the same parts on both sides, so each part is copied whole, with its
-parameters, its type of numbers, its device and what it was frozen to.
+parameters, its dtype, its device and ``requires_grad``.
 """
 
 from collections.abc import Iterator
@@ -46,21 +46,21 @@ def from_torch(module: nn.Module, **settings: Any) -> nn.Module:
     - ``nn.TransformerDecoder``: :class:`~attention_book.models.Decoder`.
     - ``nn.Transformer``: :class:`~attention_book.models.Transformer`.
 
-    The last two of torch's have neither embeddings nor positions nor output layer. Ours have:
-    they are drawn anew, for you to fill, and the layers get ``model.encoder.embed(source)`` and
-    ``model.decoder.embed(target)``.
+    The last two of torch's have no embeddings, no positions and no output layer. Ours have them:
+    they are freshly initialized, and you copy yours in. Torch's layers then correspond to ours
+    when they get ``model.encoder.embed(source)`` and ``model.decoder.embed(target)``.
 
-    Types of numbers, devices, train or eval mode, and every rate of dropout are kept. Ours are
-    batch first whatever ``batch_first`` says, and a boolean mask means the opposite: True where
-    a query may see a key. What torch's have and our settings can't say stands in the modules
-    alone: GELU, another ``eps``, a missing bias, a last norm after post-norm or none after
-    pre-norm. A model made anew from ``config`` doesn't have it.
+    The copies keep dtype, device, train or eval mode, and every dropout rate. Ours take the batch
+    first, whatever ``batch_first`` was, and their masks mean the opposite of torch's: True where
+    a query may see a key. Some things that torch's can have are kept in the modules but cannot
+    be written in ``config``: GELU, another ``eps``, layers without biases, a final norm after
+    post-norm or none after pre-norm. A new model built from ``config`` lacks them.
 
     Args:
-        module: One of torch's modules, or an object of a subclass that computes the same.
-        settings: Of a ``TransformerConfig``, for what torch's don't have:
-            ``target_vocabulary`` for a decoder, ``source_vocabulary`` besides for the whole;
-            if you like ``positions``, ``tied`` and others.
+        module: One of torch's modules.
+        settings: What a ``TransformerConfig`` says and torch's module doesn't. A decoder needs
+            ``target_vocabulary``, a whole Transformer also ``source_vocabulary``; ``positions``,
+            ``tied`` and the numbers of the special tokens are optional.
 
     Raises:
         TypeError: if the module is none of these, or the settings are not those that it needs.
@@ -112,21 +112,21 @@ def to_torch(module: nn.Module) -> nn.Module:
     - :class:`~attention_book.models.Decoder`: ``nn.TransformerDecoder``.
     - :class:`~attention_book.models.Transformer`: ``nn.Transformer``.
 
-    Torch's stacks are the layers and the last norm. What stands before and behind stays here:
-    give them what ``place`` or ``embed`` returns, and ``model.readout`` what they return.
+    Torch's stacks consist of the layers and the final norm alone. Their input is what our
+    ``place`` or ``embed`` returns, and their output is what ``model.readout`` takes.
 
-    Types of numbers, devices, train or eval mode, and every rate of dropout within the layers
-    are kept. Torch's are made batch first; in a boolean mask of theirs True means "ignore"
+    The copies keep dtype, device, train or eval mode, and every dropout rate within the layers.
+    Torch's are made with ``batch_first=True``; in their boolean masks True means "ignore"
     (:func:`~attention_book.attention.ignore_from_mask`).
 
-    The law: :func:`from_torch` of what this returns has the same parameters; separate
-    projections that could be one matrix come back as one.
+    The law: :func:`from_torch` of the result has the same parameters. Only separate projections
+    of one size (``fused=False``) come back as one matrix.
 
     Raises:
         TypeError: if the module is none of these.
         ValueError: if ours has what torch's lacks: grouped heads of keys and values, positions
-            inside attention, another scale; or if the projections that torch keeps together
-            are partly frozen.
+            inside attention, another scale; or if only some of the projections that torch joins
+            are frozen.
 
     >>> from attention_book.models import TransformerConfig
     >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12)
