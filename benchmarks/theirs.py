@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.attention import SinusoidalPositions, causal_mask
-from attention_book.models import Transformer, TransformerConfig
+from attention_book.models import Transformer, TransformerConfig, to_torch
 
 
 class TorchTransformer(nn.Module):
@@ -50,37 +50,13 @@ class TorchTransformer(nn.Module):
         )
         return self.readout(output)
 
-    @torch.no_grad()
     def copy_(self, ours: Transformer) -> "TorchTransformer":
         """Take over the parameters of our model, so that both compute the same."""
-        mine = dict(self.named_parameters())
-        for name, parameter in ours.named_parameters():
-            mine[_their_name(name)].copy_(parameter)
+        self.source.load_state_dict(ours.encoder.embedding.state_dict())
+        self.target.load_state_dict(ours.decoder.embedding.state_dict())
+        self.transformer.load_state_dict(to_torch(ours).state_dict())
+        self.readout.load_state_dict(ours.readout.state_dict())
         return self
-
-
-#: Ours on the left; the norms have other numbers in the two kinds of layers.
-NAMES = {
-    "encoder.embedding": "source",
-    "decoder.embedding": "target",
-    "encoder.layers": "transformer.encoder.layers",
-    "decoder.layers": "transformer.decoder.layers",
-    "self_attention.W_qkv.": "self_attn.in_proj_",
-    "self_attention.W_o": "self_attn.out_proj",
-    "cross_attention.W_qkv.": "multihead_attn.in_proj_",
-    "cross_attention.W_o": "multihead_attn.out_proj",
-    "feed_forward.W_1": "linear1",
-    "feed_forward.W_2": "linear2",
-    "self_attention_norm.norm": "norm1",
-    "cross_attention_norm.norm": "norm2",
-}
-
-
-def _their_name(name: str) -> str:
-    last = "norm2" if name.startswith("encoder") else "norm3"
-    for ours, theirs in {**NAMES, "feed_forward_norm.norm": last}.items():
-        name = name.replace(ours, theirs)
-    return name
 
 
 class D2LTransformer(nn.Module):

@@ -37,6 +37,7 @@ from attention_book.models.transformer.layers import DecoderLayer, SelfAttention
 from attention_book.models.transformer.model import Transformer
 from attention_book.models.transformer.stack import LayerStack
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
+from attention_book.models.transformer.torch_modules import from_torch, to_torch
 from attention_book.models.vision.patches import from_patches, grid_sinusoids, patches
 from attention_book.models.vision.small_cnn import SmallCNN
 from attention_book.models.vision.vision_transformer import (
@@ -88,9 +89,11 @@ __all__ = [
     "differenced",
     "fit_autoregression",
     "from_patches",
+    "from_torch",
     "grid_sinusoids",
     "patches",
     "persistence",
     "seasonal_naive",
+    "to_torch",
     "visible_tokens",
 ]

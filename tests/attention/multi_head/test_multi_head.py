@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch import nn
 
 from attention_book.attention import (
     AlibiPositions,
@@ -18,6 +17,7 @@ from attention_book.attention import (
     causal_mask,
     split_heads,
 )
+from attention_book.attention.multi_head.torch_modules import attention_to_torch
 
 BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 3
 D_K = 6  # even, for the rotations
@@ -50,48 +50,12 @@ def some_mask(*batch):
     return mask
 
 
-def torch_twin(ours, **settings):
-    """Create torch's module with the same parameters."""
-    twin = nn.MultiheadAttention(
-        D_MODEL, HEADS, batch_first=True, dtype=torch.float64, bias=has_bias(ours), **settings
-    )
-    with torch.no_grad():
-        weights, biases = zip(*(rows(ours, letter) for letter in "qkv"), strict=True)
-        if twin.in_proj_weight is None:
-            for letter, weight in zip("qkv", weights, strict=True):
-                getattr(twin, f"{letter}_proj_weight").copy_(weight)
-        else:
-            twin.in_proj_weight.copy_(torch.cat(weights))
-        twin.out_proj.weight.copy_(ours.W_o.weight)
-        if has_bias(ours):
-            twin.in_proj_bias.copy_(torch.cat(biases))
-            twin.out_proj.bias.copy_(ours.W_o.bias)
-    return twin
-
-
-def has_bias(ours):
-    return ours.W_o.bias is not None
-
-
-def rows(module, letter):
-    """Return weight and bias of one of the three projections, stored together or not."""
-    if not module.fused:
-        linear = getattr(module, f"W_{letter}")
-        return linear.weight, linear.bias
-    which = "qkv".index(letter)
-    bias = None if module.W_qkv.bias is None else module.W_qkv.bias.chunk(3)[which]
-    return module.W_qkv.weight.chunk(3)[which], bias
-
-
 def unfused(module):
     """Create a module with separate projections and the same parameters."""
-    twin = make(fused=False, bias=has_bias(module), positions=module.positions)
-    with torch.no_grad():
-        for letter in "qkv":
-            linear, (weight, bias) = getattr(twin, f"W_{letter}"), rows(module, letter)
-            linear.weight.copy_(weight)
-            if bias is not None:
-                linear.bias.copy_(bias)
+    twin = make(fused=False, bias=True, positions=module.positions)
+    for name in ("weight", "bias"):
+        for letter, rows in zip("qkv", getattr(module.W_qkv, name).chunk(3), strict=True):
+            getattr(getattr(twin, f"W_{letter}"), name).data.copy_(rows)
     twin.W_o = module.W_o
     return twin
 
@@ -100,7 +64,7 @@ def unfused(module):
 @pytest.mark.parametrize("bias", [False, True])
 def test_equal_to_torch(fused, bias):
     ours = make(fused=fused, bias=bias)
-    theirs = torch_twin(ours)
+    theirs = attention_to_torch(ours)
     x, y, z = draw()
     for queries, keys, values in [(x, x, x), (x, y, y), (x, y, z), (x, x, x.clone())]:
         output, weights = theirs(queries, keys, values, average_attn_weights=False)
@@ -111,7 +75,7 @@ def test_equal_to_torch(fused, bias):
 @pytest.mark.parametrize("bias", [False, True])
 def test_equal_to_torch_with_other_sizes_of_keys_and_values(bias):
     ours = make(d_key=D_KEY, d_value=D_VALUE, bias=bias)
-    theirs = torch_twin(ours, kdim=D_KEY, vdim=D_VALUE)
+    theirs = attention_to_torch(ours)
     queries, keys, values = draw(D_KEY, D_VALUE)
     output, weights = theirs(queries, keys, values, average_attn_weights=False)
     torch.testing.assert_close(ours(queries, keys, values), output, **EXACT)
@@ -124,7 +88,7 @@ def test_equal_to_torch_under_a_mask(shape):
     whole = mask.unsqueeze(1) if shape == "batch" else mask
     hidden = ~whole.expand(BATCH, HEADS, QUERIES, KEYS).flatten(0, 1)
     ours, (queries, keys, values) = make(bias=True), draw()
-    output, weights = torch_twin(ours)(
+    output, weights = attention_to_torch(ours)(
         queries, keys, values, attn_mask=hidden, average_attn_weights=False
     )
     torch.testing.assert_close(ours(queries, keys, values, mask), output, **EXACT)
@@ -134,7 +98,7 @@ def test_equal_to_torch_under_a_mask(shape):
 
 def test_gradients_are_those_of_torch():
     ours, mask = make(bias=True), some_mask()
-    theirs, x = torch_twin(ours), draw()[0].requires_grad_()
+    theirs, x = attention_to_torch(ours), draw()[0].requires_grad_()
     upstream = torch.randn_like(x)
     mask = mask[:, :QUERIES]
     mine = torch.autograd.grad(ours(x, x, x, mask), [x, ours.W_qkv.weight], upstream)

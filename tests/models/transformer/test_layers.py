@@ -4,8 +4,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_book.attention import MultiHeadAttention, NoPositions, causal_mask
-from attention_book.models import DecoderLayer, SelfAttentionLayer, Transformer, TransformerConfig
+from attention_book.attention import NoPositions, causal_mask
+from attention_book.models import (
+    DecoderLayer,
+    SelfAttentionLayer,
+    Transformer,
+    TransformerConfig,
+    from_torch,
+    to_torch,
+)
 
 # (d_model, num_heads, d_ff): primes for every axis of its own.
 SIZES = [(6, 2, 7), (35, 5, 13), (11, 1, 23), (17, 17, 3)]
@@ -32,41 +39,11 @@ def config(request, size, norm) -> TransformerConfig:
     )  # fmt: skip
 
 
-def settings(config: TransformerConfig) -> dict[str, object]:
-    """Return torch's names for our settings."""
-    return {
-        "d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff,
-        "norm_first": config.norm == "pre", "batch_first": True, "dtype": torch.float64,
-    }  # fmt: skip
-
-
 def scattered(module: nn.Module) -> nn.Module:
     """Draw all parameters anew, so that none is 0 or 1."""
     for parameter in module.parameters():
         nn.init.normal_(parameter, mean=0.1, std=0.4)
     return module.double().eval()
-
-
-@torch.no_grad()
-def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    theirs.in_proj_weight.copy_(ours.W_qkv.weight)
-    theirs.out_proj.weight.copy_(ours.W_o.weight)
-    for here, there in ((ours.W_qkv, theirs.in_proj_bias), (ours.W_o, theirs.out_proj.bias)):
-        there.copy_(torch.zeros_like(there) if here.bias is None else here.bias)
-
-
-def copy_layer(ours: SelfAttentionLayer | DecoderLayer, theirs: nn.Module) -> nn.Module:
-    copy_attention(ours.self_attention, theirs.self_attn)
-    norms = [ours.self_attention_norm]
-    if isinstance(ours, DecoderLayer):
-        copy_attention(ours.cross_attention, theirs.multihead_attn)
-        norms.append(ours.cross_attention_norm)
-    norms.append(ours.feed_forward_norm)
-    theirs.linear1.load_state_dict(ours.feed_forward.W_1.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.W_2.state_dict())
-    for number, add_norm in enumerate(norms, start=1):
-        getattr(theirs, f"norm{number}").load_state_dict(add_norm.norm.state_dict())
-    return theirs.eval()
 
 
 def lengths_mask() -> Tensor:
@@ -77,7 +54,7 @@ def lengths_mask() -> Tensor:
 @pytest.mark.parametrize("masked", [False, True])
 def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
     ours = scattered(SelfAttentionLayer(config, NoPositions()))
-    theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config)))
+    theirs = to_torch(ours)
     x, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
     if not masked:
         torch.testing.assert_close(ours(x), theirs(x), **EXACT)
@@ -90,7 +67,7 @@ def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) ->
 @pytest.mark.parametrize("masked", [False, True])
 def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
     ours = scattered(DecoderLayer(config, NoPositions()))
-    theirs = copy_layer(ours, nn.TransformerDecoderLayer(**settings(config)))
+    theirs = to_torch(ours)
     x = torch.randn(BATCH, TARGET, config.d_model).double()
     encoded, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
     causal = causal_mask(TARGET)
@@ -106,13 +83,7 @@ def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) ->
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> None:
     ours = scattered(Transformer(config))
-    kept = settings(config)
-    theirs = nn.Transformer(num_encoder_layers=2, num_decoder_layers=2, **kept).eval()
-    for mine, stack in ((ours.encoder, theirs.encoder), (ours.decoder, theirs.decoder)):
-        for layer, twin in zip(mine.layers, stack.layers, strict=True):
-            copy_layer(layer, twin)
-        # Torch normalises once more at the end, whatever the order; the papers only with "pre".
-        stack.norm = mine.norm if config.norm == "pre" else None
+    theirs = to_torch(ours)
     source, real = torch.randint(4, 13, (BATCH, SOURCE)), lengths_mask()
     if not masked:
         real = torch.ones_like(real)
@@ -130,24 +101,17 @@ def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> Non
 
 def test_gradients_equal_torchs(config: TransformerConfig) -> None:
     ours = scattered(SelfAttentionLayer(config, NoPositions()))
-    theirs = copy_layer(ours, nn.TransformerEncoderLayer(**settings(config))).train()
-    for dropout in (theirs.dropout, theirs.dropout1, theirs.dropout2):
-        dropout.p = 0.0
-    theirs.self_attn.dropout = 0.0
+    theirs = to_torch(ours)
     x = torch.randn(BATCH, SOURCE, config.d_model).double()
     upstream = torch.randn_like(x)
-    ours(x).backward(upstream)
-    theirs(x).backward(upstream)
-    pairs = [
-        (ours.self_attention.W_qkv.weight, theirs.self_attn.in_proj_weight),
-        (ours.self_attention.W_o.weight, theirs.self_attn.out_proj.weight),
-        (ours.feed_forward.W_1.weight, theirs.linear1.weight),
-        (ours.feed_forward.W_2.bias, theirs.linear2.bias),
-        (ours.self_attention_norm.norm.weight, theirs.norm1.weight),
-        (ours.feed_forward_norm.norm.bias, theirs.norm2.bias),
-    ]
-    for here, there in pairs:
-        torch.testing.assert_close(here.grad, there.grad, **EXACT)
+    for layer in (ours, theirs):
+        layer(x).backward(upstream)
+        with torch.no_grad():  # the mapping then says which gradients belong together
+            for parameter in layer.parameters():
+                parameter.copy_(parameter.grad)
+    torch.testing.assert_close(
+        dict(ours.named_parameters()), dict(from_torch(theirs).named_parameters()), **EXACT
+    )
 
 
 def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
