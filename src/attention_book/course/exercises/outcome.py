@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.course.exercises.exercise import Answer
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: In what way two results differ.
 Difference = Literal["type", "shape", "dtype", "device", "value"]
@@ -43,7 +43,7 @@ class Outcome:
         if self.line is not None:
             number, text = self.line
             zh, en = f"{zh}（第 {number} 行：`{text}`）", f"{en} (line {number}: `{text}`)"
-        return Words(zh, en)
+        return Bilingual(zh, en)
 
 
 def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
