@@ -77,7 +77,7 @@ def dot_product_attention(
     is_causal: bool = False,
     dropout: float = 0.0,
 ) -> Output:
-    """Compute scaled dot-product attention in one fused step, weights never stored.
+    """Compute scaled dot-product attention in one fused step, without storing the weights.
 
     .. math:: \\operatorname{softmax}\\Bigl(\\frac{Q K^\\top}{\\sqrt{d_k}}\\Bigr) V
 

@@ -1,4 +1,4 @@
-"""A measurement: the number that a training or a draw gave, beside the bound that a claim sets.
+"""A measurement: a number from a training or a draw, with the bound that a claim sets for it.
 
 A law holds exactly or to rounding and is asserted. A measurement may come out differently on
 another processor or with another seed, so it is recorded with its bound and never raises.

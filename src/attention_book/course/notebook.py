@@ -18,7 +18,7 @@ with from_extra("course", "IPython"):
     from IPython.core.getipython import get_ipython
     from IPython.display import display
 
-#: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
+#: Set it to 0 to compare two builds: timings are then shown as 0, or as nothing.
 TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
 #: Before a mime type it tells myst-nb that the value is glued and not shown.
 GLUE_PREFIX = "application/papermill.record/"
@@ -135,7 +135,7 @@ def _told(measurement: Measurement) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """Python source that a notebook shows with colours and a terminal as text."""
+    """Python source that a notebook shows with colors and a terminal as text."""
 
     text: str
 

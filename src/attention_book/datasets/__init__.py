@@ -1,4 +1,4 @@
-"""Data of one kind or another: made up, or measured."""
+"""Data sets: synthetic tasks, images, and time series."""
 
 from attention_book.datasets.curve import RegressionData, sine_data
 from attention_book.datasets.digits import (

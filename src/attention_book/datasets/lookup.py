@@ -16,7 +16,7 @@ _MAP_SEED = 2017
 
 @dataclass(frozen=True)
 class LookupBatch:
-    """A batch of :func:`lookup_task`: tables, questions to them, and the answers.
+    """A batch of :func:`lookup_task`: tables, queries, and the answers.
 
     Attributes:
         queries: One question per position of the table, (batch, num_keys, d_key).

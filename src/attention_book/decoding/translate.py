@@ -1,4 +1,4 @@
-"""From sentences to sentences: the search with everything around it."""
+"""Translation from text to text: batching, search, and turning numbers back into words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""One call that makes a run repeatable."""
+"""Random seeds: one call that makes a run reproducible."""
 
 import os
 import random
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-#: Added to every seed by who asks whether a result holds for other draws (`make robustness`).
+#: Added to every seed, to test whether a result holds for other draws (`make robustness`).
 OFFSET_VARIABLE = "ATTENTION_BOOK_SEED_OFFSET"
 
 

@@ -1,4 +1,4 @@
-"""Settings that were written to a file, perhaps before their class gained another field."""
+"""Settings read from a file that may be older than some fields of their class."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a layer costs: counted while it runs, not read off a formula."""
+"""What a layer costs: operations counted while it runs, not derived from a formula."""
 
 import math
 from collections.abc import Callable, Sequence

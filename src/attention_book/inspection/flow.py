@@ -1,4 +1,4 @@
-"""Which outputs know of which inputs: change one position, and see what moves.
+"""Information flow: which outputs depend on which inputs, found by changing one position.
 
 Nothing is asked of the inside of a model, so the answer holds for convolutions, recurrent
 networks and attention, for an encoder, a decoder, and what passes between the two.

@@ -1,4 +1,4 @@
-"""Read a model along known translations: where it looked, and how it liked each word."""
+"""A model under teacher forcing: where it looks, and how probable it finds each known word."""
 
 from collections.abc import Sequence
 

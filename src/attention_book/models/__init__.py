@@ -1,4 +1,4 @@
-"""Models: those that translate stand behind one protocol."""
+"""Models for translation, language, images and forecasting; translators share one protocol."""
 
 from attention_book.models.forecasting.baselines import (
     Autoregression,

@@ -1,4 +1,4 @@
-"""What a plot may be given as numbers: tensors of any kind, arrays, nested lists."""
+"""The numbers that a plot accepts: tensors of any kind, arrays, nested lists."""
 
 from collections.abc import Sequence
 from typing import Any

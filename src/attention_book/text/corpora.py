@@ -1,4 +1,4 @@
-"""Real corpora by name: downloaded once, checked, or read from a folder of one's own."""
+"""Real corpora by name, downloaded once and verified, or read from your own folder."""
 
 import gzip
 import itertools
@@ -73,7 +73,7 @@ def load_corpus(
     limit: int | None = None,
     progress: bool | None = None,
 ) -> tuple[SentencePair, ...]:
-    """Return a corpus, tokenised, in the order of its file.
+    """Return a corpus, tokenized, in the order of its file.
 
     ``tatoeba-eng-fra``: short everyday sentences, the shortest first, collected at
     tatoeba.org (CC BY 2.0 FR), as *Dive into Deep Learning* serves them. One split,

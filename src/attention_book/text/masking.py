@@ -1,4 +1,4 @@
-"""Texts with hidden words: what a masked language model reads, and what it is asked."""
+"""Masking for masked language models: hidden words, and the targets at their places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

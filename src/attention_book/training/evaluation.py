@@ -1,4 +1,4 @@
-"""What a translator's loss is on some data, without training on it."""
+"""Evaluation: a translator's loss on some data, without training on it."""
 
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,4 +1,4 @@
-"""When to stop: as soon as waiting has not paid for long enough."""
+"""Early stopping: end the training when the loss has not improved for several epochs."""
 
 import math
 

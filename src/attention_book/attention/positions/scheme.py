@@ -1,4 +1,4 @@
-"""Positions: one idea, and the four places where they can enter attention.
+"""Position schemes: the four places where positions can enter attention.
 
 Attention itself takes its keys for a set. A scheme of positions tells it the order
 in one of four places: at the input (:meth:`Positions.forward`), in the queries and
@@ -69,7 +69,7 @@ class Positions(nn.Module):
 
 
 class NoPositions(Positions):
-    """Say nothing about positions: attention then takes its keys for a set.
+    """Add no position information: attention then treats its keys as a set.
 
     >>> import torch
     >>> x = torch.rand(1, 3, 4)

@@ -1,4 +1,4 @@
-"""Block-sparse attention: what the mask leaves empty is not computed.
+"""Block-sparse attention: blocks without a visible pair are not computed.
 
 A mask alone saves nothing: the scores of hidden pairs are computed and then thrown away.
 Here the matrix of pairs is cut into square blocks, and a block in which no pair is visible

@@ -70,7 +70,7 @@ def dilated_mask(
 def block_mask(
     num_positions: int, *, block_size: int, device: torch.device | str | None = None
 ) -> Pattern:
-    """Let a position see its own block: each block of ``block_size`` lives for itself.
+    """Let a position see only its own block of ``block_size`` positions.
 
     .. math:: \\lfloor i / b \\rfloor = \\lfloor j / b \\rfloor
 

@@ -104,7 +104,7 @@ def no_scaling(model: Transformer) -> Iterator[Change]:
 
 
 def softmax_over_queries(model: Transformer) -> Iterator[Change]:
-    """Normalise the scores of each key over the queries, not of each query over the keys."""
+    """Normalize the scores of each key over the queries, not of each query over the keys."""
     for attention in _each(model, MultiHeadAttention):
         yield attention, "forward", _wrong_axis(attention)
 

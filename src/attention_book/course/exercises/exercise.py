@@ -60,7 +60,7 @@ class Law:
 class Mistake:
     """A mistake that people make, and what helps.
 
-    It is recognised by what the answer does, however it is written. Ways to make the same
+    It is recognized by what the answer does, however it is written. Ways to make the same
     mistake with different results are mistakes of the same name.
 
     Attributes:

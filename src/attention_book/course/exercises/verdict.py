@@ -64,7 +64,7 @@ class Verdict:
         law: name of the law that the answer breaks, if it does.
         statement: what is wrong or what should hold, in words.
         finding: the input on which it shows.
-        mistake: name of the known mistake that the answer makes, if it was recognised.
+        mistake: name of the known mistake that the answer makes, if it was recognized.
         hint: what to look at.
         language: the language that was asked for.
 

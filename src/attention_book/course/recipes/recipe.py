@@ -1,4 +1,4 @@
-"""A recipe: all that is needed to train a model, and to train it again."""
+"""A recipe: everything that is needed to train a model, and to train the same one again."""
 
 import hashlib
 import json
@@ -110,7 +110,7 @@ class Recipe:
         check_languages(self.source, self.target)
         self._check_numbers()
         self._check_what_goes_together()
-        # A copy that nobody can change: the digest must stay true.
+        # A read-only copy: the digest must stay valid.
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         self.model_config(source_vocabulary=1, target_vocabulary=1)
 

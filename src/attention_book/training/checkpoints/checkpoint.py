@@ -1,4 +1,4 @@
-"""Checkpoints: one file from which a training goes on as if it had never stopped.
+"""Checkpoints: one file from which a training resumes as if it had never stopped.
 
 The file is in the safetensors format: the tensors of the model and of the optimizer
 and the state of the random numbers, and in its metadata, as JSON, all the rest.
