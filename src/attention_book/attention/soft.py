@@ -114,7 +114,7 @@ def dot_product_attention(
     check_same_features(queries, keys)
     check_values(keys, values)
     check_probability("dropout", dropout)
-    if is_causal and not (mask is None and bias is None):  # the kernel takes one of them alone
+    if is_causal and not (mask is None and bias is None):  # the kernel accepts only one of them
         past = causal_mask(queries.shape[-2], keys.shape[-2], device=queries.device)
         mask, is_causal = past if mask is None else mask & past, False
     if mask is not None:

@@ -50,12 +50,12 @@ def beam_search(
 
     Finished sentences stay among the beams, compared by their scores. With one beam it is
     :func:`greedy_search`; with enough beams, a search of everything. What is cut off
-    at ``max_tokens`` competes too; ``finished`` tells. ``<pad>`` and ``<bos>`` are
+    at ``max_tokens`` competes too; ``finished`` says so. ``<pad>`` and ``<bos>`` are
     never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
     (2016), equation 14.
 
     Args:
-        model: A translator; in evaluation mode meanwhile, and as before afterwards.
+        model: A translator; in evaluation mode during the call, then as before.
         source: The sources as numbers, (batch, source).
         source_mask: True = a real token, (batch, source).
         width: How many prefixes are kept for each sentence.

@@ -17,7 +17,7 @@ from attention_book.text import SpecialIds
 class Beams:
     """The prefixes kept for each sentence, the best first.
 
-    A finished beam goes on with ``<pad>``, which costs nothing, so all are equally long.
+    A finished beam continues with ``<pad>``, which costs nothing, so all are equally long.
 
     Attributes:
         ids: What was written, (batch, beam, token).
@@ -129,7 +129,7 @@ def _factor(num_tokens: Tensor, length_penalty: float) -> Tensor:
 def settled(
     beams: Beams, limit: StepIds, *, num_best: int, length_penalty: float
 ) -> Bool[Tensor, " batch"]:
-    """Tell the sentences whose best ``num_best`` beams can't change any more.
+    """Return which sentences' best ``num_best`` beams can no longer change.
 
     An open beam's log-probability can only fall, so its score will at most be the
     one that it had if it reached the limit at no further cost.

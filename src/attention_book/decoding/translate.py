@@ -159,7 +159,7 @@ def _translation(
 
 @runtime_checkable
 class Attentive(Protocol):
-    """A model that can tell where it looked.
+    """A model that can report where it attended.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=6, target_vocabulary=6))

@@ -27,7 +27,7 @@ class TokenEmbedding(nn.Embedding):
         """Return one vector for each token.
 
         Raises:
-            ValueError: if a number is none of the vocabulary's: usually a model and a
+            ValueError: if a number is not in the vocabulary: usually a model and a
                 vocabulary that do not belong together.
         """
         try:

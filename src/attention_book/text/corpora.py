@@ -48,7 +48,7 @@ _FILES = {
     for language, digest in digests.items()
 }
 
-_TATOEBA_LINES = "tatoeba-eng-fra.tsv"  # a folder of one's own may have these instead of the zip
+_TATOEBA_LINES = "tatoeba-eng-fra.tsv"  # your own folder may have these instead of the zip
 _TATOEBA_MEMBER = "fra-eng/fra.txt"
 _MULTI30K_SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 
@@ -90,7 +90,7 @@ def load_corpus(
     Args:
         name: Which corpus.
         split: Which part of it.
-        limit: Only so many pairs, the first.
+        limit: Return only the first ``limit`` pairs.
         progress: A progress bar while downloading. None: in a terminal or a
             notebook, but not while the book is built.
 
@@ -180,7 +180,7 @@ def _own_folder() -> Path | None:
 
 
 def _find(name: str, progress: bool | None) -> Path:
-    """Return where the file is: in one's own folder, or in the cache after a download."""
+    """Return where the file is: in your own folder, or in the cache after a download."""
     folder = _own_folder()
     if folder is None:
         return _download(name, progress)

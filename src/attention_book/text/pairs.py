@@ -58,7 +58,7 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Problem:
-    """A line that is no pair of sentences.
+    """A line that is not a pair of sentences.
 
     Attributes:
         line: Its number in the file, from 1.

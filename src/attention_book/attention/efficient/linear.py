@@ -195,7 +195,7 @@ def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Return at least single precision: in half, a long sum overflows or stands still."""
+    """Return at least single precision: in half precision, long sums overflow or stop growing."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 

@@ -70,7 +70,7 @@ class Room:
         self.used = end
         for memory, new in zip(self.memory, rows, strict=True):
             # A backward pass may still need the rows before. They don't change, but autograd
-            # sees one memory and would refuse: ``data`` doesn't tell it.
+            # sees one memory and would refuse: writing to ``data`` bypasses it.
             memory.data[:, :, start:end] = new
         return tuple(memory.data[:, :, :end] for memory in self.memory)
 

@@ -231,7 +231,7 @@ class MultiHeadAttention(nn.Module):
         return self._combine(weights, heads, start)
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
-        """Return how many bytes the keys and values of so many tokens take.
+        """Return how many bytes the keys and values of ``num_tokens`` tokens take.
 
         .. math:: 2 \\, n \\, h_{kv} \\, d_k \\times \\text{bytes of a number}
         """

@@ -1,6 +1,6 @@
 """Position schemes: the four places where positions can enter attention.
 
-Attention itself takes its keys for a set. A scheme of positions tells it the order
+Attention itself treats its keys as a set. A scheme of positions tells it the order
 in one of four places: at the input (:meth:`Positions.forward`), in the queries and
 keys (:meth:`Positions.rotate`), in the scores (:meth:`Positions.bias`), or in what is
 averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs.

@@ -168,7 +168,7 @@ def block_sparse_attention(
 
 
 def _blocks(length: int, block_size: int) -> int:
-    """Return how many blocks hold so many positions, the last perhaps not full."""
+    """Return how many blocks the positions fill; the last may be only partly full."""
     return -(-length // block_size)
 
 

@@ -110,7 +110,7 @@ def global_mask(
 
     Raises:
         TypeError: if ``positions`` is a single number.
-        ValueError: if the number is below 1, or a position is none of these.
+        ValueError: if the number is below 1, or a position is out of range.
 
     >>> global_mask(4, positions=[0]).int()
     tensor([[1, 1, 1, 1],
@@ -147,7 +147,7 @@ def random_mask(
         device: Where to create the mask.
 
     Raises:
-        ValueError: if the number is below 1, or there are not so many keys.
+        ValueError: if the number is below 1, or there are too few keys.
 
     >>> mask = random_mask(6, num_keys=2, generator=torch.Generator().manual_seed(0))
     >>> mask.sum(dim=1)

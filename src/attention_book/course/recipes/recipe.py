@@ -37,7 +37,7 @@ class Recipe:
         source: The language to translate from: "en", "fr" or "zh".
         target: The language to translate to.
         num_train: How many pairs to train on; None: 8000 of the grammar, or the
-            whole phrasebook. A part of the phrasebook is its beginning.
+            whole phrasebook. A part of the phrasebook is taken from its beginning.
         num_test: How many pairs in each of the grammar's four held-out splits.
         max_tokens: The longest sentence taken from the phrasebook; None: any.
         leave_out: Source sentences of the phrasebook, tokens joined by blanks, that are
