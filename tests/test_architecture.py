@@ -72,6 +72,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.course.recipes",
     f"{PACKAGE}.course.exercises",
     f"{PACKAGE}.course.diagnosis",
+    f"{PACKAGE}.course.models",
     f"{PACKAGE}.course.notebook",
 ]
 # What a reader would not type at a prompt, and why.

@@ -6,10 +6,28 @@ import pytest
 from fontTools.ttLib import TTFont
 
 import attention_book.plotting.style as style
-from attention_book.foundations.bilingual import SEPARATOR, L, set_language
+from attention_book.foundations.bilingual import SEPARATOR, Bilingual, L, set_language
 
 ROOT = Path(__file__).parents[2]
 CALL = re.compile(r"""\bL\(\s*f?(["'])(.*?)\1\s*,\s*f?(["'])(.*?)\3""", re.S)
+
+
+def test_each_language_has_its_text():
+    key = Bilingual("键", "Key")
+    assert (key.text("zh"), key.text("en")) == ("键", "Key")
+
+
+def test_a_sentence_may_hold_what_a_label_may_not():
+    sentence = Bilingual("第一行\n要 $5", "line one\ncosts $5")
+    assert sentence.text("en").endswith("$5")
+    with pytest.raises(ValueError, match="formula"):
+        sentence.label()
+
+
+def test_equal_texts_are_equal_whatever_language_is_fixed():
+    before = Bilingual("键", "Key")
+    set_language("en")
+    assert before == Bilingual("键", "Key")
 
 
 def test_both_texts_can_be_told_apart_again():

@@ -36,7 +36,12 @@ def mark(language: str, text: str) -> str:
 
 
 class Bilingual(str):
-    """Both languages in one string; `%` and `format` fill in each of them."""
+    """Both languages in one string; `%` and `format` fill in each of them.
+
+    The package has a type of the same name, in ``attention_book.foundations``: there the two
+    texts need no marks, since nothing passes them on as a string, and the build must not load
+    the package (and torch).
+    """
 
     __slots__ = ("en", "zh")
     zh: str

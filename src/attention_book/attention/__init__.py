@@ -75,7 +75,6 @@ from attention_book.attention.soft import (
 from attention_book.attention.softmax import masked_softmax
 from attention_book.attention.sparse.block_sparse import (
     BlockPlan,
-    BlockRows,
     block_sparse_attention,
     plan_blocks,
 )
@@ -96,7 +95,6 @@ __all__ = [
     "Attention",
     "BilinearScore",
     "BlockPlan",
-    "BlockRows",
     "ConcatLinearScore",
     "ConcatTanhSumScore",
     "CosineScore",

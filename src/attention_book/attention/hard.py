@@ -172,7 +172,7 @@ def reinforce_surrogate(
 
 
 class RunningMean:
-    """A mean of the losses so far that forgets the old ones: a baseline for REINFORCE.
+    """An exponentially weighted mean of the losses so far: a baseline for REINFORCE.
 
     .. math:: b \\leftarrow m \\, b + (1 - m) \\, \\operatorname{mean}(L)
 

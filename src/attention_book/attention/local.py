@@ -87,9 +87,9 @@ class PredictiveLocalAttention(nn.Module):
         \\quad \\text{over } |j - p| \\le D, \\qquad \\sigma = D / 2
 
     Here D is the radius and S the length of the source. The softmax runs over the
-    window; the Gaussian on top is not normalised again, as in the paper, so the
+    window; the Gaussian on top is not normalized again, as in the paper, so the
     weights of a query sum to *less* than 1. It is through the Gaussian that p is
-    learnt: the edge of the window has no gradient.
+    learned: the edge of the window has no gradient.
 
     Luong et al. (2015), equations 9 and 10.
 

@@ -1,4 +1,4 @@
-"""Location-based attention: the weights are read off the decoder, never off the keys."""
+"""Location-based attention: the weights depend on the decoder alone, not on the keys."""
 
 import torch
 from jaxtyping import Float

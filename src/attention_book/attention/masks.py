@@ -1,4 +1,4 @@
-"""Masks: who may look at whom.
+"""Attention masks: which query may attend to which key.
 
 In this package a mask is a boolean tensor, True means "may attend", and its
 shape broadcasts to (\\*batch, query, key). Masks combine with ``&``. Masks of
@@ -69,7 +69,7 @@ a bias, never a mask: convert it with mask_from_additive
 
 
 def mask_from_lengths(lengths: Lengths, num_keys: int) -> Bool[Tensor, "*batch 1 key"]:
-    """Let all queries of an example see its first ``length`` keys.
+    """Let all queries of an example see only its first ``length`` keys.
 
     Args:
         lengths: How many keys are real, one number per example: the shape (\\*batch).
@@ -249,7 +249,7 @@ def mask_from_ignore(ignore: Shaped[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]
 def mask_from_additive(
     bias: Float[Tensor, "*shape"], *, blocked: float = -math.inf
 ) -> Bool[Tensor, "*shape"]:
-    """Convert a mask that is added to the scores: 0 lets through, ``-inf`` blocks.
+    """Convert a mask that is added to the scores: 0 keeps a key, ``-inf`` hides it.
 
     Args:
         bias: The tensor that some code adds to its scores.

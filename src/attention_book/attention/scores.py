@@ -1,4 +1,4 @@
-"""Scoring functions: additive, dot product, bilinear: how well does a key answer a query?
+"""Scoring functions (additive, dot product, bilinear): how well a key matches a query.
 
 Every score is a module that takes queries (\\*batch, query, d_q) and keys
 (\\*batch, key, d_k) and returns scores (\\*batch, query, key): :class:`Score`.
@@ -78,7 +78,7 @@ class ScaledDotScore(nn.Module):
 
 
 class BilinearScore(nn.Module):
-    """Score through a learnt matrix: :math:`a(q, k) = q^\\top W k` (Luong et al. 2015, "general").
+    """Score through a learned matrix: :math:`a(q, k) = q^\\top W k` (Luong et al. 2015, "general").
 
     Args:
         d_q: Feature size of the queries.
@@ -118,7 +118,7 @@ class AdditiveScore(nn.Module):
         d_q: Feature size of the queries.
         d_k: Feature size of the keys.
         d_hidden: Width of the hidden layer.
-        bias: Add a learnt bias inside the tanh. Without it the score is odd,
+        bias: Add a learned bias inside the tanh. Without it the score is odd,
             :math:`a(-q, -k) = -a(q, k)`, whatever its weights.
 
     >>> AdditiveScore(d_q=2, d_k=3, d_hidden=8)(torch.rand(4, 2), torch.rand(5, 3)).shape
@@ -301,7 +301,7 @@ class KeyProjectingScore(Protocol):
         ...
 
     def project_keys(self, keys: Keys) -> Float[Tensor, "*batch key d_projected"]:
-        """Do the keys' share of the work."""
+        """Do the part of the work that depends on the keys alone."""
         ...
 
     def compare(

@@ -77,7 +77,7 @@ def dot_product_attention(
     is_causal: bool = False,
     dropout: float = 0.0,
 ) -> Output:
-    """Compute scaled dot-product attention in one fused step, weights never stored.
+    """Compute scaled dot-product attention in one fused step, without storing the weights.
 
     .. math:: \\operatorname{softmax}\\Bigl(\\frac{Q K^\\top}{\\sqrt{d_k}}\\Bigr) V
 
@@ -114,7 +114,7 @@ def dot_product_attention(
     check_same_features(queries, keys)
     check_values(keys, values)
     check_probability("dropout", dropout)
-    if is_causal and not (mask is None and bias is None):  # the kernel takes one of them alone
+    if is_causal and not (mask is None and bias is None):  # the kernel accepts only one of them
         past = causal_mask(queries.shape[-2], keys.shape[-2], device=queries.device)
         mask, is_causal = past if mask is None else mask & past, False
     if mask is not None:

@@ -1,1 +1,1 @@
-"""What the chapters use beyond the library: exercises, trained models, faults to find, Jupyter."""
+"""What the chapters use beyond the library: exercises, models, faults to find, Jupyter."""

@@ -1,4 +1,4 @@
-"""A measurement: the number that a training or a draw gave, beside the bound that a claim sets.
+"""A measurement: a number from a training or a draw, with the bound that a claim sets for it.
 
 A law holds exactly or to rounding and is asserted. A measurement may come out differently on
 another processor or with another seed, so it is recorded with its bound and never raises.
@@ -79,7 +79,7 @@ def measured(name: str, value: Any, *, draws: int = 1, **bounds: Any) -> tuple[M
         One measurement for each bound: of all pairs the one with the smallest margin.
 
     Raises:
-        ValueError: if the name is none, ``value`` is empty, a relation is unknown, or a number
+        ValueError: if the name is invalid, ``value`` is empty, a relation is unknown, or a number
             comes without a bound.
 
     >>> [str(each) for each in measured("demo", [0.75, 0.5], above=0.25, below=1)]

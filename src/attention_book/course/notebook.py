@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from attention_book.course.measurement import Measurement, measured
-from attention_book.foundations.bilingual import Language, chosen_language, set_language
+from attention_book.foundations.bilingual import Bilingual, Language, chosen_language, set_language
 from attention_book.foundations.environment import from_extra, in_book_build
 from attention_book.plotting.style import SAVE_METADATA, use_style
 
@@ -18,12 +18,14 @@ with from_extra("course", "IPython"):
     from IPython.core.getipython import get_ipython
     from IPython.display import display
 
-#: Set to 0 by who compares two builds: timings are then shown as 0, or as nothing.
+#: Set it to 0 to compare two builds: timings are then shown as 0, or as nothing.
 TIMINGS_VARIABLE = "ATTENTION_BOOK_TIMINGS"
 #: Before a mime type it tells myst-nb that the value is glued and not shown.
 GLUE_PREFIX = "application/papermill.record/"
 #: Under this type a measurement is stored among a cell's outputs, in the book's build.
 MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
+#: What is printed beside a comparison that does not hold.
+DID_NOT_COME_OUT = Bilingual("在这里没有得到", "did not come out here")
 
 
 def setup(language: Language | None = None) -> None:
@@ -128,13 +130,12 @@ def measure(name: str, value: Any, *, draws: int = 1, **bounds: Any) -> None:
 def _told(measurement: Measurement) -> str:
     if measurement.came_out:
         return str(measurement)
-    zh, en = "在这里没有得到", "did not come out here"
-    return f"{measurement} {zh if chosen_language() == 'zh' else en}"
+    return f"{measurement} {DID_NOT_COME_OUT.text(chosen_language() or 'en')}"
 
 
 @dataclass(frozen=True)
 class Source:
-    """Python source that a notebook shows with colours and a terminal as text."""
+    """Python source that a notebook shows with colors and a terminal as text."""
 
     text: str
 

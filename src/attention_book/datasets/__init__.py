@@ -1,15 +1,14 @@
-"""Data of one kind or another: made up, or measured."""
+"""Data sets: synthetic tasks, images, and time series."""
 
 from attention_book.datasets.curve import RegressionData, sine_data
 from attention_book.datasets.digits import (
     Digits,
     DigitSplits,
     digit_images,
-    evenly_mixed,
     shifted,
 )
 from attention_book.datasets.look_back import LookBackBatch, look_back_task
-from attention_book.datasets.lookup import LookupBatch, lookup_map, lookup_task
+from attention_book.datasets.lookup import LookupBatch, lookup_task
 from attention_book.datasets.series import TimeSeries, load_series
 
 __all__ = [
@@ -20,10 +19,8 @@ __all__ = [
     "RegressionData",
     "TimeSeries",
     "digit_images",
-    "evenly_mixed",
     "load_series",
     "look_back_task",
-    "lookup_map",
     "lookup_task",
     "shifted",
     "sine_data",

@@ -1,4 +1,4 @@
-"""Noisy points of a curve that we know."""
+"""Noisy samples of a known curve, for regression."""
 
 from dataclasses import dataclass
 

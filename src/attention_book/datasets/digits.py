@@ -45,7 +45,7 @@ class Digits:
         """Return the first ``count`` images.
 
         Raises:
-            ValueError: if there are not so many.
+            ValueError: if there are fewer.
         """
         if not 1 <= count <= len(self):
             raise ValueError(f"count: expected a number from 1 to {len(self)}, got {count}")

@@ -1,4 +1,4 @@
-"""A task in which nothing but the order matters: name the word some places back."""
+"""A task in which only the order matters: name the word a fixed number of places back."""
 
 from dataclasses import dataclass
 

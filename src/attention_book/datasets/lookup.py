@@ -16,7 +16,7 @@ _MAP_SEED = 2017
 
 @dataclass(frozen=True)
 class LookupBatch:
-    """A batch of :func:`lookup_task`: tables, questions to them, and the answers.
+    """A batch of :func:`lookup_task`: tables, queries, and the answers.
 
     Attributes:
         queries: One question per position of the table, (batch, num_keys, d_key).
@@ -103,7 +103,7 @@ def lookup_task(
 
     The keys point in random directions and are all of length
     :math:`\\sqrt{d_{key}}`: among keys of one length, the largest dot product is
-    the nearest key. The rotation R is :func:`lookup_map`, the same in every
+    the nearest key. The rotation R is ``lookup_map(d_key)``, the same in every
     batch, so that a score can and must learn it. Each key carries one of
     ``num_labels`` random labels; a guess is right once in ``num_labels`` times.
 

@@ -1,4 +1,4 @@
-"""Two real series: the spots on the sun, year by year, and the CO₂ in the air, month by month."""
+"""Two real time series: yearly sunspot numbers, and monthly CO₂ concentrations."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -65,8 +65,8 @@ def load_series(name: SeriesName) -> TimeSeries:
     "sunspots": the mean number of sunspots of each year from 1700 to 2008, with a cycle of
     about 11 years. "co2": the share of CO₂ in the air over Mauna Loa from March 1958 to
     December 2001. It was measured by the week, with gaps. Here are the means of the months; a
-    month without any measurement lies on the straight line between its neighbours, and
-    ``filled`` says so. (The later neighbour is in that month's future. A backtest must
+    month without any measurement lies on the straight line between its neighbors, and
+    ``filled`` says so. (The later neighbor is in that month's future. A backtest must
     therefore begin after the last filled month.)
 
     Args:

@@ -1,6 +1,6 @@
-"""Beam search: the best word need not begin the best sentence, so keep several beginnings.
+"""Beam search: keep several prefixes, since the best first word may not start the best sentence.
 
-A *beam* is a beginning that is kept. The beams of all sentences are stepped together:
+A *beam* is a prefix that is kept. The beams of all sentences are stepped together:
 row ``sentence * width + beam`` of the model's state belongs to that beam, and the
 state's ``select`` follows as beams are dropped and branch. Where it has a ``reorder`` too, that
 is used as long as no sentence leaves: beams change places, and the sources stay as they are.
@@ -41,7 +41,7 @@ def beam_search(
     length_penalty: float = 0.0,
     max_tokens: int | StepIds,
 ) -> list[list[Hypothesis]]:
-    """Write sentences for each source, keeping the best ``width`` beginnings at every step.
+    """Write sentences for each source, keeping the best ``width`` prefixes at every step.
 
     .. math::
 
@@ -50,15 +50,15 @@ def beam_search(
 
     Finished sentences stay among the beams, compared by their scores. With one beam it is
     :func:`greedy_search`; with enough beams, a search of everything. What is cut off
-    at ``max_tokens`` competes too; ``finished`` tells. ``<pad>`` and ``<bos>`` are
+    at ``max_tokens`` competes too; ``finished`` says so. ``<pad>`` and ``<bos>`` are
     never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
     (2016), equation 14.
 
     Args:
-        model: A translator; in evaluation mode meanwhile, and as before afterwards.
+        model: A translator; in evaluation mode during the call, then as before.
         source: The sources as numbers, (batch, source).
         source_mask: True = a real token, (batch, source).
-        width: How many beginnings are kept for each sentence.
+        width: How many prefixes are kept for each sentence.
         num_best: How many sentences to return for each source, at most ``width``;
             fewer come back only where there are no more.
         length_penalty: The exponent :math:`\\alpha`, from 0 to 10. With 0 the most
@@ -123,7 +123,7 @@ class BeamStep:
     """One step of a beam search.
 
     Attributes:
-        kept: The beginnings that were kept, the best first.
+        kept: The prefixes that were kept, the best first.
         dropped: The best of those that were not.
 
     >>> go = Hypothesis(ids=(4,), log_prob=-0.1, finished=False, score=-0.1)
@@ -147,7 +147,7 @@ def beam_trace(
 ) -> list[BeamStep]:
     """Return every step of the beam search for one sentence: a tree, to be drawn.
 
-    The parent of a beginning is the one without its last word. A finished sentence
+    The parent of a prefix is the one without its last word. A finished sentence
     is kept from step to step as it is. The first that the last step kept is what
     :func:`beam_search` returns.
 
@@ -155,7 +155,7 @@ def beam_trace(
         model: A translator.
         source: One source as numbers, (1, source).
         source_mask: True = a real token, (1, source).
-        width: How many beginnings are kept.
+        width: How many prefixes are kept.
         num_dropped: How many of those that were not kept to list at each step.
         length_penalty: As in :func:`beam_search`.
         max_tokens: As in :func:`beam_search`.

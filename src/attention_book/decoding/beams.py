@@ -1,4 +1,4 @@
-"""The beginnings that a beam search keeps, and how they grow by one token."""
+"""The prefixes that a beam search keeps, and how they grow by one token."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,13 +15,13 @@ from attention_book.text import SpecialIds
 
 @dataclass(frozen=True)
 class Beams:
-    """The beginnings kept for each sentence, the best first.
+    """The prefixes kept for each sentence, the best first.
 
-    A finished beam goes on with ``<pad>``, which costs nothing, so all are equally long.
+    A finished beam continues with ``<pad>``, which costs nothing, so all are equally long.
 
     Attributes:
         ids: What was written, (batch, beam, token).
-        log_probs: Their log-probabilities, (batch, beam); minus infinity: no beginning.
+        log_probs: Their log-probabilities, (batch, beam); minus infinity: no prefix.
         scores: The log-probabilities divided by the length factor, (batch, beam).
         num_tokens: How many tokens were predicted, (batch, beam).
         parents: Which beam of the step before each one continues, (batch, beam).
@@ -37,7 +37,7 @@ class Beams:
 
     @classmethod
     def start(cls, batch: int, device: torch.device, special: SpecialIds | None = None) -> "Beams":
-        """Return one empty beginning for each sentence."""
+        """Return one empty prefix for each sentence."""
         numbers = torch.zeros(batch, 1, dtype=torch.long, device=device)
         zeros = torch.zeros(batch, 1, device=device)
         ids = numbers[..., None][..., :0]
@@ -129,7 +129,7 @@ def _factor(num_tokens: Tensor, length_penalty: float) -> Tensor:
 def settled(
     beams: Beams, limit: StepIds, *, num_best: int, length_penalty: float
 ) -> Bool[Tensor, " batch"]:
-    """Tell the sentences whose best ``num_best`` beams can't change any more.
+    """Return which sentences' best ``num_best`` beams can no longer change.
 
     An open beam's log-probability can only fall, so its score will at most be the
     one that it had if it reached the limit at no further cost.

@@ -1,4 +1,4 @@
-"""A sentence that a search found, and the number by which sentences are ranked."""
+"""A hypothesis: a sentence that a search found, with the score that ranks it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

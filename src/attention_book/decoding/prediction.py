@@ -1,4 +1,4 @@
-"""What every search asks of a model: to say what may come next."""
+"""The prediction that every search needs from a model: what may come next."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""From sentences to sentences: the search with everything around it."""
+"""Translation from text to text: batching, search, and turning numbers back into words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -159,7 +159,7 @@ def _translation(
 
 @runtime_checkable
 class Attentive(Protocol):
-    """A model that can tell where it looked.
+    """A model that can report where it attended.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=6, target_vocabulary=6))

@@ -1,14 +1,17 @@
-"""One label in two languages, so that a figure is drawn once and read in both.
+"""The same text in two languages: what a verdict says, and what a figure is labeled with.
 
-`L("查询", "Query")` keeps both texts in one string. The book's site shows the one the reader has
-chosen; a notebook exported in one language calls `set_language` and gets that one alone.
+A `Bilingual` holds both texts. `L("查询", "Query")` makes one into a label for a figure, which is
+drawn once and read in both languages: the book's site shows the one the reader has chosen; a
+notebook exported in one language calls `set_language` and gets that one alone.
 """
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 Language = Literal["zh", "en"]
 
-#: Stands between the two texts: a thin space, invisible where nobody splits the label.
+#: Stands between the two texts of a label: a thin space, invisible where nothing splits it.
+#: The site looks for the same character in the figures (book/_ext/website/figures).
 SEPARATOR = "\u2009"
 
 _language: Language | None = None
@@ -39,35 +42,73 @@ def chosen_language() -> Language | None:
     return _language
 
 
+@dataclass(frozen=True)
+class Bilingual:
+    """The same text in Chinese and in English.
+
+    The site's build has a type of the same name, in ``book/_ext/bilingual/marks.py``: that one
+    has to be a string, to pass through Sphinx, and the build must not load this package (and
+    torch) to make one.
+
+    Attributes:
+        zh: The Chinese text.
+        en: The English text.
+
+    >>> Bilingual("掩码反了。", "The mask is inverted.").text("en")
+    'The mask is inverted.'
+    """
+
+    zh: str
+    en: str
+
+    def text(self, language: Language) -> str:
+        """Return the text in one language."""
+        return self.zh if language == "zh" else self.en
+
+    def label(self) -> str:
+        """Return the text as one string for a figure.
+
+        Both texts with a thin space between them, or one of them where ``set_language`` has
+        fixed the language.
+
+        Raises:
+            ValueError: if a text is empty, or holds a formula (``$``), a line break or the thin
+                space itself.
+
+        >>> Bilingual("键", "Key").label().split(SEPARATOR)
+        ['键', 'Key']
+        """
+        for text in (self.zh, self.en):
+            _check_label(text)
+        return self.zh + SEPARATOR + self.en if _language is None else self.text(_language)
+
+
 def L(zh: str, en: str) -> str:
     """Make one label of a Chinese and an English text, for any place of a figure.
 
-    Titles, axis labels, legends and tick labels take it. Formulas do not belong
-    in it: they read the same in both languages, so write them as a plain string.
+    Short for ``Bilingual(zh, en).label()``. Titles, axis labels, legends and tick labels take
+    it. Formulas do not belong in it: they read the same in both languages, so write them as a
+    plain string.
 
     Args:
-        zh: the Chinese text.
-        en: the English text.
+        zh: The Chinese text.
+        en: The English text.
 
     Returns:
         Both texts with a thin space between them, or one of them where a
         language has been fixed.
 
     Raises:
-        ValueError: if a text is empty, holds a formula (``$``), a line break
-            or the separator itself.
+        ValueError: if a text is empty, or holds a formula (``$``), a line break or the thin
+            space itself.
 
     >>> L("键", "Key").split(SEPARATOR)
     ['键', 'Key']
     """
-    for text in (zh, en):
-        _check_text(text)
-    if _language is None:
-        return zh + SEPARATOR + en
-    return zh if _language == "zh" else en
+    return Bilingual(zh, en).label()
 
 
-def _check_text(text: str) -> None:
+def _check_label(text: str) -> None:
     if not text.strip():
         raise ValueError("a label needs a text in each language, got an empty one")
     for sign, name in (("$", "a formula ($)"), ("\n", "a line break"), (SEPARATOR, "U+2009")):
@@ -75,4 +116,4 @@ def _check_text(text: str) -> None:
             raise ValueError(f"a label in two languages cannot hold {name}: {text!r}")
 
 
-__all__ = ["SEPARATOR", "L", "Language", "chosen_language", "set_language"]
+__all__ = ["SEPARATOR", "Bilingual", "L", "Language", "chosen_language", "set_language"]

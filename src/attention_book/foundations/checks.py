@@ -1,4 +1,4 @@
-"""What every attention asks of its inputs: one clear error instead of a late, cryptic one.
+"""Argument checks of the whole package: one clear error instead of a late, cryptic one.
 
 Shapes, types and devices are always checked: they are known without a look at the data. What
 needs the data (is there a real token at all?) would make the program wait for the device, so

@@ -11,7 +11,7 @@ BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
 
 
 def in_book_build() -> bool:
-    """Whether this runs for the site, and not for somebody who is looking."""
+    """Whether this runs in the site's build, and not for a reader."""
     return os.environ.get(BUILD_VARIABLE) == "1"
 
 
@@ -35,7 +35,7 @@ def bar_options() -> dict[str, Any]:
 
 @contextmanager
 def from_extra(extra: str, library: str) -> Iterator[None]:
-    """Import a library in this block; where there is none, the error names the extra it is in.
+    """Import a library in this block; if it is missing, the error names the extra to install.
 
     Raises:
         ImportError: if the library is not installed.

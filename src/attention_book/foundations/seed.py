@@ -1,4 +1,4 @@
-"""One call that makes a run repeatable."""
+"""Random seeds: one call that makes a run reproducible."""
 
 import os
 import random
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-#: Added to every seed by who asks whether a result holds for other draws (`make robustness`).
+#: Added to every seed, to test whether a result holds for other draws (`make robustness`).
 OFFSET_VARIABLE = "ATTENTION_BOOK_SEED_OFFSET"
 
 
@@ -46,7 +46,7 @@ def set_seed(seed: int = 42) -> None:
 
 @contextmanager
 def own_random_numbers(seed: int = 0) -> Iterator[None]:
-    """Give the block random numbers of its own; afterwards the outer ones go on unmoved."""
+    """Give the block its own random numbers; those outside continue unchanged afterwards."""
     python, arrays = random.getstate(), _numpy_random()
     numbers = None if arrays is None else arrays.get_state()
     with torch.random.fork_rng():
@@ -68,4 +68,4 @@ def _numpy_random() -> Any:
     return numpy.random
 
 
-__all__ = ["set_seed"]  # random numbers of one's own are for the package itself
+__all__ = ["set_seed"]  # own_random_numbers is for the package itself

@@ -1,4 +1,4 @@
-"""Settings that were written to a file, perhaps before their class gained another field."""
+"""Settings read from a file that may be older than some fields of their class."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def completed(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings of a dataclass, with defaults for the fields that are younger.
+    """Return stored settings of a dataclass, with defaults for the fields added since.
 
     A field that is new since the settings were written has in them the meaning of its
     default: that is how the class behaved before.

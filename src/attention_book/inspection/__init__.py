@@ -1,4 +1,4 @@
-"""Looking inside a model: its weights seen and changed, its heads, what its output hangs on."""
+"""Looking inside a model: its attention weights, its heads, and what its output depends on."""
 
 from attention_book.inspection.capture import capture_attention
 from attention_book.inspection.cost import operations, sequential_steps

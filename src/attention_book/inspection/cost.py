@@ -1,4 +1,4 @@
-"""What a layer costs: counted while it runs, not read off a formula."""
+"""What a layer costs: operations counted while it runs, not derived from a formula."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 #: The nodes of torch's graph that stand for a product of matrices.
 PRODUCTS = ("Mm", "Addmm", "Bmm", "Baddbmm", "Addbmm", "Mv", "Addmv", "Dot", "Convolution")
-#: Nodes that stand for a whole recurrent layer and don't tell how many steps it takes.
+#: Nodes that stand for a whole recurrent layer and don't say how many steps it takes.
 SEALED = ("CudnnRnn", "MkldnnRnn", "MiopenRnn")
 
 aten = torch.ops.aten
@@ -44,7 +44,7 @@ def sequential_steps(function: Callable[..., Tensor], *inputs: Tensor) -> int:
     """Count the matrix products that must wait for one another.
 
     The longest chain of products in the graph that torch keeps for the backward pass:
-    each needs the result of the one before, so no number of processors shortens it.
+    each needs the result of the one before, so more processors do not shorten it.
 
     Args:
         function: From tensors to one tensor, differentiable.

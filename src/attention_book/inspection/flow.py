@@ -1,4 +1,4 @@
-"""Which outputs know of which inputs: change one position, and see what moves.
+"""Information flow: which outputs depend on which inputs, found by changing one position.
 
 Nothing is asked of the inside of a model, so the answer holds for convolutions, recurrent
 networks and attention, for an encoder, a decoder, and what passes between the two.
@@ -35,7 +35,7 @@ def information_flow(
     double precision, where a small effect is not lost in rounding.
 
     Args:
-        function: What is examined; a module's dropout is off meanwhile.
+        function: The function to examine; a module's dropout is off during the call.
         x: One input, (position, feature) or (1, position, feature); or token numbers,
             (position,) or (1, position). The output's axes begin alike.
         replacements: The token numbers to write instead; those of ``x`` when None.
@@ -90,7 +90,7 @@ def jacobian_norms(function: PositionMap, x: Tensor) -> Float[Tensor, "output in
     small to move a rounded output still shows.
 
     Args:
-        function: What is examined, differentiable; a module's dropout is off meanwhile.
+        function: The function to examine, differentiable; dropout is off during the call.
         x: One input, (position, feature) or (1, position, feature). The output's axes
             begin alike.
 

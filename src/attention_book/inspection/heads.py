@@ -177,7 +177,7 @@ def offset_profile(
     mask: Bool[Tensor, "#batch #query #key"],
     offsets: Sequence[int] = (-1, 0, 1),
 ) -> Float[Tensor, "head offset"]:
-    """Return the mean weight of each head on the key so many places after the query.
+    """Return the mean weight of each head on the key at each offset from the query.
 
     .. math:: \\operatorname{mean}_{q} \\; \\alpha^{(i)}_{q,\\, q + o}
 

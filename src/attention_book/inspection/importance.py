@@ -31,7 +31,7 @@ def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     from it. Serrano and Smith (2019), section 4, hide the heaviest weight in this way.
 
     Args:
-        model: A model with attention; its dropout is off meanwhile.
+        model: A model with attention; its dropout is off during the call.
         batch: Sources with their known targets.
 
     >>> from attention_book.models import Seq2SeqConfig
@@ -73,7 +73,7 @@ def replacement_effects(
     section 4.1, with other words instead of a gap.
 
     Args:
-        model: Any model; its dropout is off meanwhile.
+        model: Any model; its dropout is off during the call.
         batch: Sources with their known targets.
         replacements: The words to write instead, as numbers, (round, batch * source):
             in every round one for each place of the batch.
@@ -108,7 +108,7 @@ def gradient_times_input(model: Seq2Seq, batch: Batch) -> Effects:
     Denil et al. (2014).
 
     Args:
-        model: Any model; its dropout is off meanwhile.
+        model: Any model; its dropout is off during the call.
         batch: Sources with their known targets.
 
     >>> from attention_book.models import Seq2SeqConfig
@@ -131,7 +131,7 @@ def influence(model: Seq2Seq, batch: Batch) -> Effects:
     How far the prediction moves when an embedding moves a little, in whatever direction.
 
     Args:
-        model: Any model; its dropout is off meanwhile.
+        model: Any model; its dropout is off during the call.
         batch: Sources with their known targets.
 
     >>> from attention_book.models import Seq2SeqConfig
@@ -158,7 +158,7 @@ def _slopes(model: Seq2Seq, batch: Batch) -> tuple[Tensor, Tensor]:
         lambda module, arguments, output: embedded.append(output)
     )
     with handle, without_dropout(model), torch.enable_grad():
-        # Sentences don't meet in a batch: the gradient of the sum is each one's own.
+        # Sentences of a batch don't interact: the gradient of the sum holds each one's gradient.
         totals = true_word_log_probs(model, batch).sum(dim=0)
         slopes = [torch.autograd.grad(total, embedded, retain_graph=True)[0] for total in totals]
     return torch.stack(slopes, dim=1), embedded[0].detach()

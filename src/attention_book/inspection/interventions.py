@@ -1,4 +1,4 @@
-"""Intervene on attention: let a model read with other weights than its own, from outside.
+"""Interventions: replace a model's attention weights from outside, and see what changes.
 
 Weights that are only looked at show what went together with a prediction. Whether the
 prediction needed them shows when they are changed.

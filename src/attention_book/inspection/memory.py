@@ -1,4 +1,4 @@
-"""How much memory a call takes at its worst moment: counted while it runs."""
+"""Peak memory of a call, counted while it runs."""
 
 import weakref
 from collections.abc import Callable

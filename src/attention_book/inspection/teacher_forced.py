@@ -1,4 +1,4 @@
-"""Read a model along known translations: where it looked, and how it liked each word."""
+"""A model under teacher forcing: where it looks, and how probable it finds each known word."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def teacher_forced_weights(
     and ``<eos>``.
 
     Args:
-        model: A model with attention; its dropout is off meanwhile.
+        model: A model with attention; its dropout is off during the call.
         pairs: Sources with the translations to read along.
         source_vocabulary: Numbers the source tokens.
         target_vocabulary: Numbers the target tokens.
@@ -50,7 +50,7 @@ def teacher_forced_weights(
 
 
 def gold_weights(batch: Batch, pairs: Sequence[SentencePair]) -> Weights:
-    """Return the weights of someone who knows the alignment: each word looks at its sources.
+    """Return the ideal weights for a gold alignment: each word attends to its sources.
 
     A word with several gold links divides its look evenly among them; ``<eos>`` looks
     at the source's ``<eos>``; a word without a link looks at everything alike.

@@ -1,4 +1,4 @@
-"""Attention weights as a word alignment: the links they make, and how near they are to gold.
+"""Attention weights as a word alignment: the links they imply, and how close they are to gold.
 
 Weights have the axes (target, source), as everywhere: one row for each question. A link
 (i, j) joins source token i with target token j.

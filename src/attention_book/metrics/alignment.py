@@ -103,7 +103,7 @@ def _tagged(sentences: Sequence[Collection[tuple[int, int]]]) -> set[tuple[int, 
 
 
 def diagonal_alignment(num_source: int, num_target: int) -> Links:
-    """Return the alignment of someone who knows neither language: word j with word j.
+    """Return the diagonal alignment, a baseline that ignores the words: word j with word j.
 
     .. math:: i = \\left\\lfloor \\left(j + \\tfrac{1}{2}\\right)
         \\frac{\\text{num\\_source}}{\\text{num\\_target}} \\right\\rfloor

@@ -111,8 +111,8 @@ def backtest(
         origins: How many values are known at each, rising.
         horizon: How many steps ahead.
         period: Of the seasonal naive forecasts that the errors are compared with.
-        refit_every: Fit at every so many origins; in between the last fit, which is older
-            still, goes on from the longer past.
+        refit_every: Fit only at every ``refit_every``-th origin; in between, the latest fit
+            continues from the longer past.
 
     Raises:
         TypeError: if a method's forecast is no tensor.

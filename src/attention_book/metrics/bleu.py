@@ -1,4 +1,4 @@
-"""BLEU and chrF of tokenised sentences, computed by sacrebleu."""
+"""BLEU and chrF of tokenized sentences, computed by sacrebleu."""
 
 import itertools
 import math
@@ -28,7 +28,7 @@ def corpus_bleu(
 
     The tokens are compared as they are (sacrebleu's ``tokenize="none"``), so the number
     compares models of this book with one another, not with papers that
-    tokenise otherwise. Papineni et al. (2002); Post (2018).
+    tokenize otherwise. Papineni et al. (2002); Post (2018).
 
     Args:
         hypotheses: The translations as tokens; one may be empty.
@@ -191,7 +191,7 @@ def bleu_by_length(
 
 
 def _bleu(max_order: int, smoothing: Smoothing, *, effective_order: bool = False) -> Any:
-    """Set sacrebleu up; ``force`` says that we know that our text is tokenised."""
+    """Set sacrebleu up; ``force`` says that we know that our text is tokenized."""
     if max_order < 1:
         raise ValueError(f"max_order: expected 1 or more, got {max_order}")
     with from_extra("metrics", "sacrebleu"):

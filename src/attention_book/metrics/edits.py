@@ -1,4 +1,4 @@
-"""How far apart two sentences are, word by word."""
+"""Edit distance (Levenshtein distance) between two sentences, in words."""
 
 from collections.abc import Sequence
 

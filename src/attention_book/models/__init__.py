@@ -1,4 +1,4 @@
-"""Models: those that translate stand behind one protocol."""
+"""Models for translation, language, images and forecasting; translators share one protocol."""
 
 from attention_book.models.forecasting.baselines import (
     Autoregression,
@@ -16,12 +16,10 @@ from attention_book.models.language.model import (
 )
 from attention_book.models.language.ngrams import NgramModel, NgramState
 from attention_book.models.language.state import LanguageState
-from attention_book.models.one_look import OneLook
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.recurrent.encoder import RecurrentEncoder, SourceMemory
-from attention_book.models.recurrent.from_input import TutorialDotDecoder, TutorialLocationDecoder
 from attention_book.models.recurrent.luong import LuongDecoder
 from attention_book.models.recurrent.seq2seq import Seq2Seq
 from attention_book.models.recurrent.state import DecoderState
@@ -32,14 +30,12 @@ from attention_book.models.transformer.decoder import Decoder
 from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.feed_forward import FeedForward
 from attention_book.models.transformer.layer_config import LayerConfig
-from attention_book.models.transformer.layer_positions import create_positions
 from attention_book.models.transformer.layers import DecoderLayer, SelfAttentionLayer
 from attention_book.models.transformer.model import Transformer
 from attention_book.models.transformer.stack import LayerStack
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
 from attention_book.models.transformer.torch_modules import from_torch, to_torch
 from attention_book.models.vision.patches import from_patches, grid_sinusoids, patches
-from attention_book.models.vision.small_cnn import SmallCNN
 from attention_book.models.vision.vision_transformer import (
     VisionTransformer,
     VisionTransformerConfig,
@@ -68,24 +64,19 @@ __all__ = [
     "MaskedLanguageModel",
     "NgramModel",
     "NgramState",
-    "OneLook",
     "RecurrentEncoder",
     "SelfAttentionLayer",
     "Seq2Seq",
     "Seq2SeqConfig",
-    "SmallCNN",
     "SourceMemory",
     "Transformer",
     "TransformerConfig",
     "TransformerMemory",
     "TransformerState",
     "Translator",
-    "TutorialDotDecoder",
-    "TutorialLocationDecoder",
     "VisionTransformer",
     "VisionTransformerConfig",
     "Writer",
-    "create_positions",
     "differenced",
     "fit_autoregression",
     "from_patches",

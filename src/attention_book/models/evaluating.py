@@ -1,4 +1,4 @@
-"""A model at rest: what is read off it must not depend on the mode it happens to be in."""
+"""Evaluation mode for a block of code, whatever mode the model is in."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What training and decoding know of a model: four calls, and nothing of its inside."""
+"""Protocols: the four calls through which training and decoding use any translator."""
 
 from typing import Protocol, TypeVar, runtime_checkable
 

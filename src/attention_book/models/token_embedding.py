@@ -1,4 +1,4 @@
-"""Token embeddings: numbers become vectors; a number that is no token's gets a clear error."""
+"""Token embeddings, with a clear error for a number that belongs to no token."""
 
 import math
 
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class TokenEmbedding(nn.Embedding):
-    """An ``nn.Embedding`` that says what is wrong with a number it doesn't know.
+    """An ``nn.Embedding`` with a clear error for a number outside the vocabulary.
 
     Args:
         size: Number of different tokens.
@@ -27,7 +27,7 @@ class TokenEmbedding(nn.Embedding):
         """Return one vector for each token.
 
         Raises:
-            ValueError: if a number is none of the vocabulary's: usually a model and a
+            ValueError: if a number is not in the vocabulary: usually a model and a
                 vocabulary that do not belong together.
         """
         try:

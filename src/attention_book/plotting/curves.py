@@ -50,7 +50,7 @@ def curves(
     ylim: tuple[float, float] | None = None,
     legend: str = "best",
 ) -> Axes:
-    """Draw one or more curves over the same x, told apart by colour and by dashes.
+    """Draw one or more curves over the same x, told apart by color and by dashes.
 
     Args:
         x: the numbers on the horizontal axis.

@@ -1,4 +1,4 @@
-"""Heat maps: matrices of weights, scores or masks as coloured cells."""
+"""Heat maps: matrices of weights, scores or masks as colored cells."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +23,7 @@ from attention_book.plotting.style import (
 )
 
 #: Inches: a panel, a cell that must hold a token or a number, and beside all panels the room for
-#: the colour bar and for the labels below.
+#: the color bar and for the labels below.
 PANEL = 2.2
 CELL = 0.45
 BAR = 0.8
@@ -41,7 +41,7 @@ def heatmaps(
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> NDArray[Any]:
-    """Draw a grid of matrices in one colour scale, with one colour bar.
+    """Draw a grid of matrices in one color scale, with one color bar.
 
     Args:
         matrices: numbers with axes (row, column, height, width): a grid of
@@ -51,7 +51,7 @@ def heatmaps(
         titles: one for each column of panels, or one for each panel.
         size: width and height of one panel in inches; by default panels
             shrink until all fit the width of a page.
-        cmap: name of a Matplotlib colour map.
+        cmap: name of a Matplotlib color map.
         vmin: the value at the light end of the scale; by default 0, or the
             smallest value where that is negative.
         vmax: the value at the dark end; by default the largest.
@@ -116,7 +116,7 @@ def heatmap(
         ylabel: what the rows are.
         size: width and height of the panel in inches; by default wide enough
             for the tokens, but no wider than a page.
-        cmap: name of a Matplotlib colour map.
+        cmap: name of a Matplotlib color map.
         vmin: the value at the light end of the scale; by default 0, or the
             smallest value where that is negative.
         vmax: the value at the dark end; by default the largest.
@@ -175,7 +175,7 @@ def _panel_titles(titles: Sequence[str] | None, rows: int, columns: int) -> NDAr
 
 
 def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
-    """One colour scale for all values; infinite scores and NaN do not count."""
+    """One color scale for all values; infinite scores and NaN do not count."""
     finite = values[np.isfinite(values)]
     low = min(0.0, finite.min(initial=0.0)) if vmin is None else vmin
     high = finite.max(initial=low) if vmax is None else vmax
@@ -204,7 +204,7 @@ def _room_for_cells(height: int, width: int) -> tuple[float, float]:
 
 def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
     """Turn the tokens below the matrix where one of them is wider than its column."""
-    # In points, and after leaving room for the labels and the colour bar.
+    # In points, and after leaving room for the labels and the color bar.
     width = axes.figure.bbox.width / axes.figure.dpi
     column = 72 * (width - BAR - LABELS) / len(tokens)
     if max(map(len, tokens)) * TICK_SIZE > column:
@@ -217,7 +217,7 @@ def _write_values(axes: Axes, cells: Array) -> None:
         red, green, blue, opacity = colours[row, column]
         bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
         colour = DARK_TEXT if bright else LIGHT_TEXT
-        if opacity == 0:  # NaN has no colour: the page shines through
+        if opacity == 0:  # NaN has no color: the page shines through
             colour = INK
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=8)
 

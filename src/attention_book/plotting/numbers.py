@@ -1,4 +1,4 @@
-"""What a plot may be given as numbers: tensors of any kind, arrays, nested lists."""
+"""The numbers that a plot accepts: tensors of any kind, arrays, nested lists."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ def as_array(values: Numbers, name: str, *, axes: str) -> Array:
 
     Raises:
         ValueError: if the number of axes is not the one expected, or there is
-            nothing to draw, or the values are no numbers.
+            nothing to draw, or the values are not numbers.
 
     >>> as_array([[True, False]], "mask", axes="query key")
     array([[1., 0.]])

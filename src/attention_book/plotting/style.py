@@ -1,7 +1,7 @@
-"""How the book's figures look: font, colours, line styles, sizes.
+"""How the book's figures look: font, colors, line styles, sizes.
 
-Black ink is exactly ``INK``: on the site it takes the colour of the page's text, so a figure is
-readable in light and in dark mode. The other colours keep a contrast of at least 3:1 on both.
+Black ink is exactly ``INK``: on the site it takes the color of the page's text, so a figure is
+readable in light and in dark mode. The other colors keep a contrast of at least 3:1 on both.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from matplotlib import font_manager
 FONT_FAMILY = ("Noto Sans SC", "DejaVu Sans")
 FONT_FILE = "NotoSansSC-Subset.ttf"
 
-#: Exactly this black follows the page's text colour, and exactly this white its background.
+#: Exactly this black follows the page's text color, and exactly this white its background.
 INK = "#000000"
 PAPER = "#ffffff"
-#: Text on a coloured cell must stay as it is in dark mode, so it is not quite black or white.
+#: Text on a colored cell must stay as it is in dark mode, so it is not quite black or white.
 DARK_TEXT = "#010101"
 LIGHT_TEXT = "#fefefe"
 
-#: Lines differ in colour and in their dashes, so that they can be told apart without colour.
+#: Lines differ in color and in their dashes, so that they can be told apart without color.
 LINE_COLOURS = ("#3478d4", "#c9521a", "#1b8a66", "#a35bc2", "#9a7209", "#70777f")
 LINE_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2.5)))
 
@@ -100,7 +100,7 @@ def use_style(*, transparent: bool = False) -> None:
 
 
 def line_looks() -> Iterator[dict[str, Any]]:
-    """Colour and dashes of the first line, the second line, and so on.
+    """Color and dashes of the first line, the second line, and so on.
 
     >>> next(line_looks())
     {'color': '#3478d4', 'linestyle': '-'}

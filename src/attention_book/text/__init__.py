@@ -16,7 +16,7 @@ from attention_book.text.pairs import (
     SentencePair,
     read_pairs,
 )
-from attention_book.text.phrases import phrasebook, topics
+from attention_book.text.phrases import phrasebook
 from attention_book.text.splits import leaks, split_pairs
 from attention_book.text.tokens import detokenize, tokenize
 from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, SpecialIds, Vocabulary
@@ -55,5 +55,4 @@ __all__ = [
     "read_pairs",
     "split_pairs",
     "tokenize",
-    "topics",
 ]

@@ -91,7 +91,7 @@ class ParallelData:
         pairs: The sentence pairs.
         source_vocabulary: Numbers the source tokens.
         target_vocabulary: Numbers the target tokens.
-        max_tokens: Cut each side to so many numbers, ``<eos>`` included and kept as
+        max_tokens: Cut each side to at most this length, ``<eos>`` included and kept as
             the last. ``truncated`` counts the sentences that were cut.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Subwords: byte pair encoding (BPE, Sennrich et al. 2016), pieces that spell any text."""
+"""Subword tokenization: byte pair encoding (BPE, Sennrich et al. 2016) of any text."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Real corpora by name: downloaded once, checked, or read from a folder of one's own."""
+"""Real corpora by name, downloaded once and verified, or read from your own folder."""
 
 import gzip
 import itertools
@@ -48,7 +48,7 @@ _FILES = {
     for language, digest in digests.items()
 }
 
-_TATOEBA_LINES = "tatoeba-eng-fra.tsv"  # a folder of one's own may have these instead of the zip
+_TATOEBA_LINES = "tatoeba-eng-fra.tsv"  # your own folder may have these instead of the zip
 _TATOEBA_MEMBER = "fra-eng/fra.txt"
 _MULTI30K_SPLITS = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 
@@ -73,7 +73,7 @@ def load_corpus(
     limit: int | None = None,
     progress: bool | None = None,
 ) -> tuple[SentencePair, ...]:
-    """Return a corpus, tokenised, in the order of its file.
+    """Return a corpus, tokenized, in the order of its file.
 
     ``tatoeba-eng-fra``: short everyday sentences, the shortest first, collected at
     tatoeba.org (CC BY 2.0 FR), as *Dive into Deep Learning* serves them. One split,
@@ -90,7 +90,7 @@ def load_corpus(
     Args:
         name: Which corpus.
         split: Which part of it.
-        limit: Only so many pairs, the first.
+        limit: Return only the first ``limit`` pairs.
         progress: A progress bar while downloading. None: in a terminal or a
             notebook, but not while the book is built.
 
@@ -180,7 +180,7 @@ def _own_folder() -> Path | None:
 
 
 def _find(name: str, progress: bool | None) -> Path:
-    """Return where the file is: in one's own folder, or in the cache after a download."""
+    """Return where the file is: in your own folder, or in the cache after a download."""
     folder = _own_folder()
     if folder is None:
         return _download(name, progress)

@@ -1,4 +1,4 @@
-"""Downloading over a connection that may break: what has come is kept and continued."""
+"""Downloads that resume after the connection breaks."""
 
 import time
 from collections.abc import Callable

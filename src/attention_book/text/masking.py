@@ -1,4 +1,4 @@
-"""Texts with hidden words: what a masked language model reads, and what it is asked."""
+"""Masking for masked language models: hidden words, and the targets at their places."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,8 +75,8 @@ def mask_tokens(
         generator: Of the drawing, on the CPU; by default torch's global one.
 
     Raises:
-        ValueError: if a probability is none, ``masked`` and ``random`` exceed 1 together, or
-            the vocabulary has no ``<mask>``.
+        ValueError: if a probability is out of range, ``masked`` and ``random`` exceed 1
+            together, or the vocabulary has no ``<mask>``.
 
     >>> words = Vocabulary.build([("we", "go", "on", "."), (MASK,)])
     >>> text = torch.tensor([[2, *words.encode(("we", "go", "on", ".")), 3]])
@@ -98,7 +98,7 @@ def mask_tokens(
 
 
 def _draw(tokens: TokenIds, generator: torch.Generator | None) -> Tensor:
-    """Draw on the CPU, so that a seed means the same wherever the tokens lie."""
+    """Draw on the CPU, so that a seed gives the same draws on every device."""
     return torch.rand(tokens.shape, generator=generator).to(tokens.device)
 
 

@@ -1,4 +1,4 @@
-"""Pairs of sentences that say the same in two languages, and files of them."""
+"""Sentence pairs in two languages, and the files that hold them."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ class SentencePair:
         source: The tokens to translate.
         target: The tokens of the translation.
         alignment: Which words translate which: (i, j) links source token i with
-            target token j. None where nobody has said.
+            target token j. None if unknown.
 
     Raises:
         ValueError: if a link points outside its sentences.
@@ -58,7 +58,7 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Problem:
-    """A line that is no pair of sentences.
+    """A line that is not a pair of sentences.
 
     Attributes:
         line: Its number in the file, from 1.

@@ -1,4 +1,4 @@
-"""Splitting a corpus so that the test asks for nothing the training has seen; and the leak test."""
+"""Splitting a corpus without leaks from the training set, and a test for leaks."""
 
 import itertools
 from collections import Counter

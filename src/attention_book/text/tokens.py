@@ -1,4 +1,4 @@
-"""From text to tokens and back, by rules short enough to declare.
+"""Tokenization and detokenization by a few simple rules.
 
 The rule for English, French and German is the classic one: lower case, every
 punctuation mark a token of its own, everything else split at blanks. An

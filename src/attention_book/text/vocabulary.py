@@ -1,4 +1,4 @@
-"""Vocabularies: the words that a model knows, each with its number."""
+"""Vocabularies: the tokens that a model knows, each with its number."""
 
 import json
 from collections import Counter

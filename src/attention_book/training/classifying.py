@@ -1,4 +1,4 @@
-"""Training a model that gives one answer to one input: which digit is this?"""
+"""Training a classifier, such as one that reads handwritten digits."""
 
 from collections.abc import Iterator
 

@@ -54,7 +54,7 @@ class Seen:
 
 
 class Stepper:
-    """Takes optimisation steps: gradients of some batches, clipped, checked, followed.
+    """Takes optimization steps: gradients of some batches, clipped, checked, followed.
 
     Args:
         optimizer: Knows the parameters, and how to change them.
@@ -209,7 +209,7 @@ def descend(
     autocast: torch.dtype | None = None,
     accumulate: int = 1,
 ) -> Iterator[Report]:
-    """Take ``steps`` optimisation steps, one for each report that is asked for.
+    """Take ``steps`` optimization steps, one for each report that is asked for.
 
     It is a generator: nothing happens until it is iterated, and a ``break`` in
     the caller's loop stops the training. Plotting, printing and early stopping

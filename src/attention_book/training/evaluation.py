@@ -1,4 +1,4 @@
-"""What a translator's loss is on some data, without training on it."""
+"""Evaluation: a translator's loss on some data, without training on it."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -45,7 +45,7 @@ def evaluate_loss(
 ) -> float:
     """Return the loss per real target token, without dropout, in nats.
 
-    The model is in evaluation mode meanwhile and without gradients, and as before
+    The model is in evaluation mode during the call, without gradients, and as before
     afterwards. Torch's global random numbers are left alone.
 
     Raises:

@@ -116,7 +116,7 @@ class WarmForecaster:
         self._seen: History | None = None
 
     def __call__(self, past: History) -> GoOn:
-        """Train on a past, and return what goes on from it.
+        """Train on a past, and return the function that forecasts from it.
 
         Raises:
             ValueError: if it is shorter than that of the last call, or does not begin with it.

@@ -1,4 +1,4 @@
-"""Xavier initialisation (Glorot and Bengio 2010): where a translator's weights begin."""
+"""Xavier initialization (Glorot and Bengio 2010): where a translator's weights begin."""
 
 from typing import TypeVar
 

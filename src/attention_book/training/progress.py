@@ -1,4 +1,4 @@
-"""A bar for those who wait."""
+"""A progress bar for a training."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,11 +9,11 @@ from attention_book.training.reports import EpochReport
 def progress(
     reports: Iterable[EpochReport], *, total: int, description: str = ""
 ) -> Iterator[EpochReport]:
-    """Hand the reports on as they come, and draw a bar with the loss meanwhile.
+    """Pass the reports on, and draw a progress bar with the loss.
 
     The bar goes to the standard error of a terminal, or to the output of a notebook's
     cell. There is none while the book is built (``ATTENTION_BOOK_BUILD`` is 1), or where
-    nobody would see it.
+    it could not be seen.
 
     Args:
         reports: What :func:`fit` yields.

@@ -1,4 +1,4 @@
-"""What is written down of a step, and of an epoch."""
+"""The reports of a training step and of an epoch."""
 
 from dataclasses import asdict, dataclass
 from typing import Any

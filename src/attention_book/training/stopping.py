@@ -1,4 +1,4 @@
-"""When to stop: as soon as waiting has not paid for long enough."""
+"""Early stopping: end the training when the loss has not improved for several epochs."""
 
 import math
 
@@ -7,7 +7,7 @@ class EarlyStopping:
     """Notice when a loss has stopped falling.
 
     Args:
-        patience: Stop after so many updates in a row without an improvement.
+        patience: Stop after this many updates in a row without an improvement.
         min_improvement: By how much a value must undercut the best to count as one.
 
     Attributes:
@@ -35,7 +35,7 @@ class EarlyStopping:
         self.best, self.best_epoch, self.epoch = math.inf, 0, 0
 
     def update(self, value: float) -> bool:
-        """Take the loss of the next epoch, and tell whether to stop.
+        """Take the loss of the next epoch, and return whether to stop.
 
         Raises:
             ValueError: if the value is not a finite number.

@@ -97,7 +97,7 @@ def fit(
             them takes. The last step of an epoch takes what is left.
         validation: Other data, whose loss is reported after each epoch.
         checkpoint: The file to go on from, and to write.
-        checkpoint_every: Write it after so many epochs, and after the last.
+        checkpoint_every: Write it every so many epochs, and after the last.
 
     Yields:
         An :class:`EpochReport` after every epoch.

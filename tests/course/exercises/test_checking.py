@@ -12,20 +12,20 @@ from attention_book.course.exercises import (
     Law,
     Mistake,
     Probe,
-    Words,
     check,
 )
 from attention_book.course.exercises.checking import verdict_on
 from attention_book.course.exercises.exercise import Answer
+from attention_book.foundations.bilingual import Bilingual
 
-INCREASING = Words("结果随 x 增大。", "The result grows with x.")
+INCREASING = Bilingual("结果随 x 增大。", "The result grows with x.")
 
 
 def _grows(answer: Answer) -> Finding | None:
     low, high = answer(torch.zeros(2)), answer(torch.ones(2))
     if (high > low).all():
         return None
-    return Finding({"x": torch.ones(2)}, Words("更大", "more"), high)
+    return Finding({"x": torch.ones(2)}, Bilingual("更大", "more"), high)
 
 
 def _doubled_in_place(x: Tensor) -> Tensor:
@@ -33,17 +33,17 @@ def _doubled_in_place(x: Tensor) -> Tensor:
 
 
 def mistake(name, wrong):
-    return Mistake(name, wrong, Words(f"提示：{name}。", f"hint: {name}."))
+    return Mistake(name, wrong, Bilingual(f"提示：{name}。", f"hint: {name}."))
 
 
 DOUBLE = Exercise(
     name="double",
-    task=Words("写 `double(x)`。", "Write `double(x)`."),
+    task=Bilingual("写 `double(x)`。", "Write `double(x)`."),
     solution=lambda x: 2 * x,
     probes=lambda: [
         Probe((torch.arange(3.0),)),
         Probe((torch.randn(2, 3),)),
-        Probe((torch.tensor([-1.0]),), Words("有负数", "a number is negative")),
+        Probe((torch.tensor([-1.0]),), Bilingual("有负数", "a number is negative")),
     ],
     mistakes=(
         mistake("squared", lambda x: x**2),
@@ -55,7 +55,7 @@ DOUBLE = Exercise(
 )
 HALF = Exercise(
     name="half",
-    task=Words("一半是多少？", "How much is a half?"),
+    task=Bilingual("一半是多少？", "How much is a half?"),
     solution=lambda: 0.5,
     probes=lambda: [Probe(())],
     mistakes=(mistake("percent", lambda: 50.0),),
@@ -86,7 +86,7 @@ def test_a_mistake_is_recognised_by_what_it_does(answer, found):
     assert not verdict
     assert verdict.mistake == found
     if found:
-        assert verdict.hint == Words(f"提示：{found}。", f"hint: {found}.")
+        assert verdict.hint == Bilingual(f"提示：{found}。", f"hint: {found}.")
 
 
 def test_a_mistake_that_shows_rarely_does_not_hide_one_that_shows_always():

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from attention_book.course.exercises.outcome import accepts, difference, outcome_of
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 ROW = torch.tensor([1.0, 2.0, 3.0])
 
@@ -102,7 +102,7 @@ def test_an_error_is_told_with_its_line():
     outcome = outcome_of(fails, (ROW,))
     assert isinstance(outcome.error, IndexError)
     told = outcome.happened()
-    assert isinstance(told, Words)
+    assert isinstance(told, Bilingual)
     for text in (told.zh, told.en):
         assert "IndexError" in text
         assert "return y[7]" in text

@@ -4,18 +4,20 @@ import pytest
 import torch
 from bs4 import BeautifulSoup
 
-from attention_book.course.exercises import Finding, Verdict, Words
-from attention_book.foundations import set_language
+from attention_book.course.exercises import Finding, Verdict
+from attention_book.foundations import Bilingual, set_language
 
 FAILED = Verdict(
     "double",
     False,
     3,
     law="value",
-    statement=Words("结果不对。", "The result is wrong."),
-    finding=Finding({"x": torch.tensor([1.0, 2.0])}, torch.tensor([2.0, 4.0]), Words("无", "none")),
+    statement=Bilingual("结果不对。", "The result is wrong."),
+    finding=Finding(
+        {"x": torch.tensor([1.0, 2.0])}, torch.tensor([2.0, 4.0]), Bilingual("无", "none")
+    ),
     mistake="added",
-    hint=Words("`x < 2` 时是乘，不是加。", "For `x < 2` multiply."),
+    hint=Bilingual("`x < 2` 时是乘，不是加。", "For `x < 2` multiply."),
 )
 PASSED = Verdict("double", True, 3)
 ENGLISH = """\
@@ -99,7 +101,9 @@ def test_markup_in_texts_is_escaped_and_code_is_code():
     shown = page(FAILED)
     assert "x < 2" in [code.text for code in shown.select("code")]
     assert "`" not in shown.text
-    risky = Verdict("double", False, 1, finding=Finding({"x": "<b>"}, "<i>", Words("<u>", "<u>")))
+    risky = Verdict(
+        "double", False, 1, finding=Finding({"x": "<b>"}, "<i>", Bilingual("<u>", "<u>"))
+    )
     assert not page(risky).select("b, i, u")
 
 

@@ -1,4 +1,4 @@
-"""FlashAttention's idea (Dao et al. 2022): exact attention in tiles, no matrix of scores."""
+"""Exact attention in tiles, as in FlashAttention (Dao et al. 2022): no full matrix of scores."""
 
 import math
 from collections.abc import Iterator
@@ -107,7 +107,7 @@ class _Tiling:
 
 
 class _TiledAttention(torch.autograd.Function):
-    """Both passes; between them only one number for each query is kept, beside the output."""
+    """Both passes; only the output and one number for each query are kept between them."""
 
     @staticmethod
     def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, tiling: _Tiling) -> Tensor:

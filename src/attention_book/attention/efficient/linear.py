@@ -28,7 +28,7 @@ def elu_features(x: Float[Tensor, "*batch position d_k"]) -> Float[Tensor, "*bat
 
 @dataclass(frozen=True)
 class LinearState:
-    """All that linear attention remembers of the keys and values, however many there were.
+    """Everything linear attention remembers of the keys and values, however many there were.
 
     .. math:: S = \\sum_j \\phi(k_j) \\, v_j^\\top, \\qquad z = \\sum_j \\phi(k_j)
 
@@ -145,7 +145,7 @@ def linear_attention(
 
 
 def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = None) -> Weights:
-    """Compute the weights that ``linear_attention`` never forms, to look at them.
+    """Compute the weights that ``linear_attention`` itself never forms, for inspection.
 
     .. math:: \\alpha_{ij} =
         \\frac{\\phi(q_i)^\\top \\phi(k_j)}{\\sum_l \\phi(q_i)^\\top \\phi(k_l)}
@@ -195,7 +195,7 @@ def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Return at least single precision: in half, a long sum overflows or stands still."""
+    """Return at least single precision: in half precision, long sums overflow or stop growing."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
 
 

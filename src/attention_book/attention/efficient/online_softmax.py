@@ -1,4 +1,4 @@
-"""Online softmax (Milakov and Gimelshein 2018): what a part of the keys hands on."""
+"""Online softmax (Milakov and Gimelshein 2018): attention over the keys, one part at a time."""
 
 import math
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class PartialAttention:
         return cls(maximum, exponentials.sum(dim=-1), exponentials @ values)
 
     def merge(self, other: "PartialAttention") -> "PartialAttention":
-        """Return what the keys of both contribute: no key may be in both.
+        """Return what the keys of both parts contribute together; no key may be in both.
 
         .. math::
             m = \\max(m_1, m_2), \\qquad s = e^{m_1 - m} s_1 + e^{m_2 - m} s_2, \\qquad

@@ -1,4 +1,4 @@
-"""Kernel regression as layers, with a bandwidth fixed beforehand or one that is trained."""
+"""Kernel regression as layers, with a fixed or a learned bandwidth."""
 
 import torch
 from jaxtyping import Float
@@ -70,7 +70,7 @@ class KernelRegression(nn.Module):
 
 
 class LearnableKernelRegression(nn.Module):
-    """Gaussian kernel regression whose bandwidth h is learnt.
+    """Gaussian kernel regression whose bandwidth h is learned.
 
     .. math:: \\alpha_{ij} = \\operatorname{softmax}_j
         \\left( -\\tfrac12 \\left( \\frac{q_i - k_j}{h} \\right)^2 + b \\right)
@@ -84,7 +84,7 @@ class LearnableKernelRegression(nn.Module):
         parameter: ``"inverse_width"`` or ``"log_bandwidth"``.
         initial: The first value of that parameter. By default w is one draw of
             ``torch.rand(1)``, and log h is 0.
-        bias: Add a learnt number b to every score. Softmax cancels it: it is
+        bias: Add a learned number b to every score. Softmax cancels it: it is
             here to show that it changes nothing.
 
     Raises:
@@ -118,7 +118,7 @@ class LearnableKernelRegression(nn.Module):
 
     @property
     def bandwidth(self) -> Float[Tensor, "1"]:
-        """The width h of the Gaussian, whichever way it is parametrised."""
+        """The width h of the Gaussian, whichever way it is parametrized."""
         if self.parameter == "inverse_width":
             return 1 / self.w.abs()
         return self.log_bandwidth.exp()

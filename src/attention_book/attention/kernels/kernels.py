@@ -154,7 +154,7 @@ def nadaraya_watson(
 
 
 def average_pooling(queries: NumberQueries, keys: NumberKeys, values: NumberValues) -> Predictions:
-    """Average the values plainly, whatever the query: attention with uniform weights.
+    """Return the plain average of the values for every query: attention with uniform weights.
 
     .. math:: f(q_i) = \\frac{1}{n} \\sum_j v_j
 
@@ -182,7 +182,7 @@ def leave_one_out_error(
     .. math:: \\frac{1}{n} \\sum_i (v_i - f_{-i}(k_i))^2
 
     If a point could see itself, a bandwidth near 0 would copy its value and make
-    the error 0: nothing could be learnt about the bandwidth.
+    the error 0: nothing could be learned about the bandwidth.
 
     Raises:
         ValueError: as in ``nadaraya_watson``, or if there are fewer than 2 keys.

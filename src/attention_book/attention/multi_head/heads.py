@@ -1,4 +1,4 @@
-"""Heads: cut each vector into parts, put them together again, let heads share keys and values."""
+"""Splitting vectors into heads, merging them, and sharing keys and values between heads."""
 
 from torch import Tensor
 
@@ -42,7 +42,7 @@ def split_heads(x: Features, num_heads: int) -> Heads:
 
 
 def merge_heads(heads: Heads) -> Features:
-    """Put the parts of each position's vector together again: the inverse of ``split_heads``.
+    """Join the parts of each position's vector again: the inverse of ``split_heads``.
 
     Where the memory allows it the result is a view, and torch's fused attention leaves its
     output so that it does.

@@ -8,16 +8,16 @@ from torch import Tensor
 
 
 class Room:
-    """Rows of keys and of values, with room for more behind the last.
+    """Preallocated memory for keys and values, with free rows after the last one written.
 
-    To put one row after n others, ``torch.cat`` copies all n: for n rows, one by one, about
-    :math:`n^2 / 2` copies. Here a new row is written behind the last and nothing is copied,
-    until the room is full and all rows move to a larger one. Each is twice as large as it
-    must be, so that the copies for n rows stay below 2n. A Python list grows in this way.
+    To append one row to n others, ``torch.cat`` copies all n: appending n rows one by one
+    makes about :math:`n^2 / 2` copies. Here a new row is written after the last one and
+    nothing is copied, until the room is full and all rows move to a larger one. Each new room
+    has twice the size needed, so n rows cost fewer than 2n copies, as in a Python list.
 
-    What was written is never written again, so the rows that :meth:`write` returned stay as
-    they are. Who has fewer rows than are written must not go on here, since the place behind
-    its last row is taken: :meth:`has_place` tells. One thread at a time may write.
+    A row is written only once, so the tensors that :meth:`write` returned never change. A
+    cache with fewer rows than have been written cannot append here, because the row after its
+    last one is taken; :meth:`has_place` tells. Only one thread at a time may write.
 
     Args:
         size: How many rows there is room for.
@@ -38,7 +38,7 @@ class Room:
     def __init__(
         self, size: int, *, like: tuple[Tensor, ...], batch_size: int | None = None
     ) -> None:
-        """Take the memory; nothing is written yet."""
+        """Allocate the memory; nothing is written yet."""
         self.size, self.used = size, 0
         # What is made while only inferring could not be written to afterwards.
         with torch.inference_mode(False):
@@ -55,11 +55,11 @@ class Room:
             )
 
     def has_place(self, num_rows: int, *, after: int) -> bool:
-        """Whether so many rows can be written behind the first ``after`` ones."""
+        """Whether ``num_rows`` rows can be written right after the first ``after`` ones."""
         return after == self.used and after + num_rows <= self.size
 
     def write(self, *rows: Tensor) -> tuple[Tensor, ...]:
-        """Write behind the last row, one tensor for each kind, and return all rows.
+        """Append rows, one tensor for each kind, and return all rows.
 
         Raises:
             ValueError: if the room is too small.
@@ -70,7 +70,7 @@ class Room:
         self.used = end
         for memory, new in zip(self.memory, rows, strict=True):
             # A backward pass may still need the rows before. They don't change, but autograd
-            # sees one memory and would refuse: ``data`` doesn't tell it.
+            # sees one memory and would refuse: writing to ``data`` bypasses it.
             memory.data[:, :, start:end] = new
         return tuple(memory.data[:, :, :end] for memory in self.memory)
 
@@ -88,7 +88,7 @@ class Room:
 
 @dataclass(frozen=True)
 class KVCache:
-    """The keys and values of each head, projected once and asked often.
+    """The keys and values of each head, projected once and reused at every step.
 
     A decoder that writes one token at a time appends one key and one value per step;
     an encoder's output is projected once for all steps. :meth:`append` and :meth:`select`
@@ -175,7 +175,7 @@ class KVCache:
     def _in(cls, room: Room) -> "KVCache":
         """Return all that is written in a room, with the room to go on in."""
         written = cls(*(memory.data[:, :, : room.used] for memory in room.memory))
-        object.__setattr__(written, "_room", room)  # it is new: nobody has seen it yet
+        object.__setattr__(written, "_room", room)  # safe: the object is new and not shared yet
         return written
 
     def contiguous(self) -> "KVCache":

@@ -1,4 +1,4 @@
-"""Multi-head attention (MHA), and its savings: grouped-query (GQA), multi-query attention (MQA).
+"""Multi-head attention (MHA), grouped-query attention (GQA), multi-query attention (MQA).
 
 Several attentions side by side, each with projections of its own, or groups of them sharing the
 keys and the values.
@@ -37,7 +37,7 @@ from attention_book.foundations.shapes import (
 
 
 class MultiHeadAttention(nn.Module):
-    """Attend with several heads at once, and mix what they found.
+    """Attend with several heads in parallel, and mix their outputs.
 
     .. math::
         \\text{head}_i = \\operatorname{softmax}\\Bigl(
@@ -134,7 +134,7 @@ class MultiHeadAttention(nn.Module):
         offset: int = 0,
         is_causal: bool = False,
     ) -> Float[Tensor, "*batch query d_model"]:
-        """Return what the heads found for each query, mixed.
+        """Return the mixed outputs of the heads, one vector for each query.
 
         Args:
             queries: (batch, query, d_model).
@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
         return output
 
     def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KVCache:
-        """Return each head's keys and values: the work that no query is needed for.
+        """Return each head's keys and values: the work that needs no query.
 
         Args:
             keys: (batch, key, d_key).
@@ -231,7 +231,7 @@ class MultiHeadAttention(nn.Module):
         return self._combine(weights, heads, start)
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
-        """Return how many bytes the keys and values of so many tokens take.
+        """Return how many bytes the keys and values of ``num_tokens`` tokens take.
 
         .. math:: 2 \\, n \\, h_{kv} \\, d_k \\times \\text{bytes of a number}
         """

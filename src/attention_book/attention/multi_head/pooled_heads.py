@@ -1,4 +1,4 @@
-"""Fewer key-value heads for a trained model: each group gets the mean of its own."""
+"""Fewer key-value heads for a trained model: the heads of each group are averaged."""
 
 from copy import deepcopy
 
@@ -9,7 +9,7 @@ from attention_book.attention.multi_head.multi_head import MultiHeadAttention
 
 
 def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadAttention:
-    """Make grouped-query attention (GQA) of trained multi-head attention.
+    """Turn trained multi-head attention into grouped-query attention (GQA).
 
     The keys' and values' projections of each group are replaced by their mean, as in Ainslie
     et al. (2023), section 2.1, who then train a little more. The queries' and the output's

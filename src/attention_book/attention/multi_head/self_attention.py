@@ -1,4 +1,4 @@
-"""Self-attention with one head: every position asks, and every position answers."""
+"""Self-attention with one head: queries, keys and values come from the same sequence."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from attention_book.foundations.shapes import Features, Mask, Weights
 
 
 class SelfAttention(nn.Module):
-    """Let each position of a sequence ask all positions of the same sequence.
+    """Let each position of a sequence attend to all positions of the same sequence.
 
     .. math::
         Q = X W_q, \\quad K = X W_k, \\quad V = X W_v, \\qquad

@@ -1,4 +1,4 @@
-"""ALiBi (Press et al. 2022): the further away, the lower the score, each head at its rate."""
+"""ALiBi (Press et al. 2022): scores fall linearly with distance, in each head at its own rate."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A table with one row for each position, computed once and again when it is too short."""
+"""A table with one row for each position, recomputed only when it is too short."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Learned absolute positions (GPT, BERT): one free vector for each, up to a longest."""
+"""Learned absolute positions (GPT, BERT): one trained vector each, up to a maximum length."""
 
 import torch
 from torch import nn

@@ -54,7 +54,7 @@ class RelativePositions(Positions):
         check_floating("queries", queries)
         check_features("queries", queries, d_k)
         rows = self._rows(queries.shape[-2], num_keys, offset, queries.device)
-        # One product for each distance; every pair then picks that of its own.
+        # One product for each distance; every pair then picks the one it needs.
         scale = 1 / math.sqrt(d_k) if scale is None else scale
         by_distance = queries * scale @ self.keys.to(queries.dtype).T
         return by_distance.gather(-1, rows.expand(*queries.shape[:-2], *rows.shape))

@@ -1,4 +1,4 @@
-"""Rotary positions (RoPE, Su et al. 2021): queries and keys are turned by their place."""
+"""Rotary position embeddings (RoPE, Su et al. 2021): queries and keys, rotated by position."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ class RotaryPositions(Positions):
 
     Su et al. (2021), equations 14 and 15. Turning both by the same angle changes no dot
     product, so the score depends on query, key and the distance between them alone. The
-    pairs are neighbours, as in the paper; some libraries pair feature j with
+    pairs are neighbors, as in the paper; some libraries pair feature j with
     :math:`j + d_k / 2`, and weights trained for the one do not fit the other.
 
     Args:

@@ -1,6 +1,6 @@
-"""Positions: one idea, and the four places where they can enter attention.
+"""Position schemes: the four places where positions can enter attention.
 
-Attention itself takes its keys for a set. A scheme of positions tells it the order
+Attention itself treats its keys as a set. A scheme of positions tells it the order
 in one of four places: at the input (:meth:`Positions.forward`), in the queries and
 keys (:meth:`Positions.rotate`), in the scores (:meth:`Positions.bias`), or in what is
 averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs.
@@ -69,7 +69,7 @@ class Positions(nn.Module):
 
 
 class NoPositions(Positions):
-    """Say nothing about positions: attention then takes its keys for a set.
+    """Add no position information: attention then treats its keys as a set.
 
     >>> import torch
     >>> x = torch.rand(1, 3, 4)

@@ -1,1 +1,1 @@
-"""Sparse attention: patterns of who sees whom, and computing only the blocks that are seen."""
+"""Sparse attention: sparse masks, and attention that computes only the visible blocks."""

@@ -1,4 +1,4 @@
-"""Block-sparse attention: what the mask leaves empty is not computed.
+"""Block-sparse attention: blocks without a visible pair are not computed.
 
 A mask alone saves nothing: the scores of hidden pairs are computed and then thrown away.
 Here the matrix of pairs is cut into square blocks, and a block in which no pair is visible
@@ -168,7 +168,7 @@ def block_sparse_attention(
 
 
 def _blocks(length: int, block_size: int) -> int:
-    """Return how many blocks hold so many positions, the last perhaps not full."""
+    """Return how many blocks the positions fill; the last may be only partly full."""
     return -(-length // block_size)
 
 

@@ -70,7 +70,7 @@ def dilated_mask(
 def block_mask(
     num_positions: int, *, block_size: int, device: torch.device | str | None = None
 ) -> Pattern:
-    """Let a position see its own block: each block of ``block_size`` lives for itself.
+    """Let a position see only its own block of ``block_size`` positions.
 
     .. math:: \\lfloor i / b \\rfloor = \\lfloor j / b \\rfloor
 
@@ -110,7 +110,7 @@ def global_mask(
 
     Raises:
         TypeError: if ``positions`` is a single number.
-        ValueError: if the number is below 1, or a position is none of these.
+        ValueError: if the number is below 1, or a position is out of range.
 
     >>> global_mask(4, positions=[0]).int()
     tensor([[1, 1, 1, 1],
@@ -147,7 +147,7 @@ def random_mask(
         device: Where to create the mask.
 
     Raises:
-        ValueError: if the number is below 1, or there are not so many keys.
+        ValueError: if the number is below 1, or there are too few keys.
 
     >>> mask = random_mask(6, num_keys=2, generator=torch.Generator().manual_seed(0))
     >>> mask.sum(dim=1)

@@ -104,7 +104,7 @@ def no_scaling(model: Transformer) -> Iterator[Change]:
 
 
 def softmax_over_queries(model: Transformer) -> Iterator[Change]:
-    """Normalise the scores of each key over the queries, not of each query over the keys."""
+    """Normalize the scores of each key over the queries, not of each query over the keys."""
     for attention in _each(model, MultiHeadAttention):
         yield attention, "forward", _wrong_axis(attention)
 
@@ -133,7 +133,7 @@ def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
 
 
 def no_causal_mask(model: Transformer) -> Iterator[Change]:
-    """Let the decoder see whole targets in training. Step by step there is nothing to see."""
+    """Let the decoder see whole targets in training; in step-by-step decoding nothing changes."""
     for layer in model.decoder.layers:
         yield layer, "forward", _with_keywords(layer.forward, is_causal=False)
 
@@ -163,7 +163,7 @@ def _inverting(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def no_positions(model: Transformer) -> Iterator[Change]:
-    """Take the positions away, wherever they enter."""
+    """Remove the positions, wherever they enter."""
     for stack in (model.encoder, model.decoder):
         yield stack, "positions", NoPositions()
     for attention in _each(model, MultiHeadAttention):

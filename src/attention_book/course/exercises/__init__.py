@@ -4,7 +4,6 @@ from attention_book.course.exercises.checking import check
 from attention_book.course.exercises.exercise import Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.registry import EXERCISES
 from attention_book.course.exercises.verdict import Finding, Verdict
-from attention_book.course.exercises.words import Words
 
 __all__ = [
     "EXERCISES",
@@ -14,6 +13,5 @@ __all__ = [
     "Mistake",
     "Probe",
     "Verdict",
-    "Words",
     "check",
 ]

@@ -4,11 +4,11 @@ from difflib import get_close_matches
 from typing import Any
 
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake
+from attention_book.course.exercises.language import checked
 from attention_book.course.exercises.outcome import Outcome, accepts, difference, outcome_of
 from attention_book.course.exercises.problems import Problem, Tried, not_callable, problem_of
 from attention_book.course.exercises.registry import EXERCISES
 from attention_book.course.exercises.verdict import Finding, Verdict
-from attention_book.course.exercises.words import checked
 from attention_book.foundations.bilingual import Language
 from attention_book.foundations.seed import own_random_numbers
 

@@ -1,4 +1,7 @@
-"""What an exercise consists of: a solution, inputs to try, laws, and mistakes people make."""
+"""What an exercise consists of: a solution, inputs to try, laws, and mistakes people make.
+
+Its texts are in two languages; what stands between backticks in them is shown as code.
+"""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: What a reader wrote, a solution or a mistaken version of it.
 Answer = Callable[..., Any]
@@ -20,12 +23,12 @@ class Probe:
         arguments: what the answer is called with, by position. It gets copies.
         about: what is special about this input; None if nothing is.
 
-    >>> Probe((2, 3), Words("小的数", "small numbers")).arguments
+    >>> Probe((2, 3), Bilingual("小的数", "small numbers")).arguments
     (2, 3)
     """
 
     arguments: tuple[Any, ...]
-    about: Words | None = None
+    about: Bilingual | None = None
 
 
 @dataclass(frozen=True)
@@ -40,24 +43,24 @@ class Law:
 
     >>> def positive(answer):
     ...     got = answer(-1.0)
-    ...     wanted = Words("正数", "a positive number")
+    ...     wanted = Bilingual("正数", "a positive number")
     ...     return None if got > 0 else Finding({"x": -1.0}, wanted, got)
-    >>> law = Law("positive", Words("结果是正数。", "The result is positive."), positive)
+    >>> law = Law("positive", Bilingual("结果是正数。", "The result is positive."), positive)
     >>> law.test(abs), law.test(float).got
     (None, -1.0)
     """
 
     name: str
-    statement: Words
+    statement: Bilingual
     test: Callable[[Answer], Finding | None]
-    hint: Words | None = None
+    hint: Bilingual | None = None
 
 
 @dataclass(frozen=True)
 class Mistake:
     """A mistake that people make, and what helps.
 
-    It is recognised by what the answer does, however it is written. Ways to make the same
+    It is recognized by what the answer does, however it is written. Ways to make the same
     mistake with different results are mistakes of the same name.
 
     Attributes:
@@ -65,13 +68,13 @@ class Mistake:
         wrong: a function that makes the mistake, and otherwise does what is asked.
         hint: where to look, without giving the solution away.
 
-    >>> Mistake("added", lambda x: x + 2, Words("应当是乘。", "Multiply.")).wrong(3)
+    >>> Mistake("added", lambda x: x + 2, Bilingual("应当是乘。", "Multiply.")).wrong(3)
     5
     """
 
     name: str
     wrong: Answer
-    hint: Words
+    hint: Bilingual
 
 
 @dataclass(frozen=True)
@@ -91,17 +94,17 @@ class Exercise:
 
     >>> double = Exercise(
     ...     name="double",
-    ...     task=Words("写 `double(x)`：返回 2x。", "Write `double(x)`, which returns 2x."),
+    ...     task=Bilingual("写 `double(x)`：返回 2x。", "Write `double(x)`, which returns 2x."),
     ...     solution=lambda x: 2 * x,
     ...     probes=lambda: [Probe((1,)), Probe((5,))],
-    ...     mistakes=(Mistake("added", lambda x: x + 2, Words("应当是乘。", "Multiply.")),),
+    ...     mistakes=(Mistake("added", lambda x: x + 2, Bilingual("应当是乘。", "Multiply.")),),
     ... )
     >>> double.parameters
     ('x',)
     """
 
     name: str
-    task: Words
+    task: Bilingual
     solution: Answer
     probes: Callable[[], Iterable[Probe]]
     mistakes: tuple[Mistake, ...]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.course.exercises.exercise import Answer
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: In what way two results differ.
 Difference = Literal["type", "shape", "dtype", "device", "value"]
@@ -43,7 +43,7 @@ class Outcome:
         if self.line is not None:
             number, text = self.line
             zh, en = f"{zh}（第 {number} 行：`{text}`）", f"{en} (line {number}: `{text}`)"
-        return Words(zh, en)
+        return Bilingual(zh, en)
 
 
 def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
@@ -53,7 +53,7 @@ def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
         value = function(*own)
     except Exception as error:
         return Outcome(error=error, line=_line_of(function, error))
-    # A value that is, or shares its memory with, an argument is none of our own tensors either.
+    # A value that is an argument, or shares memory with one, is not one of our own tensors either.
     changed = (i for i, pair in enumerate(zip(arguments, own, strict=True)) if _moved(*pair))
     return Outcome(value, changed=next(changed, None))
 
@@ -68,12 +68,12 @@ def _line_of(function: Answer, error: Exception) -> tuple[int, str] | None:
 
 
 def accepts(function: Answer, arguments: tuple[Any, ...]) -> bool:
-    """Whether a function can be called with so many arguments."""
+    """Whether a function accepts these arguments."""
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:
         return False
-    except ValueError:  # something built in that does not tell
+    except ValueError:  # a built-in without a signature
         return True
     return True
 

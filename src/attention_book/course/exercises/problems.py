@@ -9,54 +9,56 @@ from torch import Tensor
 from attention_book.course.exercises.exercise import Exercise, Probe
 from attention_book.course.exercises.outcome import Outcome, difference
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: What can go wrong in any exercise: what is said of it, and what helps.
-GENERAL: Mapping[str, tuple[Words, Words | None]] = {
+GENERAL: Mapping[str, tuple[Bilingual, Bilingual | None]] = {
     "function": (
-        Words("请交出函数本身，不要调用它。", "Hand over the function itself; do not call it."),
+        Bilingual("请交出函数本身，不要调用它。", "Hand over the function itself; do not call it."),
         None,
     ),
     "signature": (
-        Words("函数的参数个数不对。", "The function takes the wrong number of arguments."),
+        Bilingual("函数的参数个数不对。", "The function takes the wrong number of arguments."),
         None,
     ),
     "raises": (
-        Words("函数出错了。", "The function raises an error."),
-        Words("用下面的输入自己调用一次。", "Call it yourself with the input shown here."),
+        Bilingual("函数出错了。", "The function raises an error."),
+        Bilingual("用下面的输入自己调用一次。", "Call it yourself with the input shown here."),
     ),
     "type": (
-        Words("返回值的类型不对。", "The result is of the wrong type."),
+        Bilingual("返回值的类型不对。", "The result is of the wrong type."),
         None,
     ),
     "shape": (
-        Words("结果的形状不对。", "The result has the wrong shape."),
-        Words(
+        Bilingual("结果的形状不对。", "The result has the wrong shape."),
+        Bilingual(
             "逐步写下每个中间结果的形状，看哪个轴多了、少了或换了位置。",
             "Write down the shape of every intermediate result: which axis is too many, missing"
             " or in another place?",
         ),
     ),
     "dtype": (
-        Words("结果的数据类型不对。", "The result has the wrong data type."),
+        Bilingual("结果的数据类型不对。", "The result has the wrong data type."),
         None,
     ),
     "device": (
-        Words("结果在另一个设备上。", "The result is on another device."),
-        Words(
+        Bilingual("结果在另一个设备上。", "The result is on another device."),
+        Bilingual(
             "新建的张量要和输入在同一个设备上：`device=x.device`。",
             "A new tensor belongs on the device of the inputs: `device=x.device`.",
         ),
     ),
     "input": (
-        Words("函数改动了交给它的参数。", "The function changes an argument that it was given."),
-        Words(
+        Bilingual(
+            "函数改动了交给它的参数。", "The function changes an argument that it was given."
+        ),
+        Bilingual(
             "以下划线结尾的方法、`+=` 和下标赋值都就地改写；调用者还要用这个张量。",
             "Methods that end in an underscore, `+=` and assignment to an index write in place;"
             " the caller still needs that tensor.",
         ),
     ),
-    "value": (Words("结果与应得的不一样。", "The result differs from the expected one."), None),
+    "value": (Bilingual("结果与应得的不一样。", "The result differs from the expected one."), None),
 }
 #: What is shown of two tensors that differ in it.
 ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
@@ -64,7 +66,7 @@ ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
     "dtype": lambda tensor: str(tensor.dtype),
     "device": lambda tensor: str(tensor.device),
 }
-FORGOTTEN_RETURN = Words(
+FORGOTTEN_RETURN = Bilingual(
     "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
 )
 
@@ -92,9 +94,9 @@ class Problem:
     """What is wrong: the fields of the verdict that tell it."""
 
     law: str
-    statement: Words
+    statement: Bilingual
     finding: Finding | None
-    hint: Words | None
+    hint: Bilingual | None
 
 
 def not_callable(exercise: Exercise, answer: Any) -> Problem:
@@ -102,7 +104,7 @@ def not_callable(exercise: Exercise, answer: Any) -> Problem:
     name = "signature" if callable(answer) else "function"
     wanted = f"`f({', '.join(exercise.parameters)})`"
     return Problem(
-        name, GENERAL[name][0], Finding({}, Words(wanted, wanted), answer), exercise.task
+        name, GENERAL[name][0], Finding({}, Bilingual(wanted, wanted), answer), exercise.task
     )
 
 
@@ -111,7 +113,7 @@ def problem_of(exercise: Exercise, tried: Tried) -> Problem:
     name = tried.problem or "value"
     statement, hint = GENERAL[name]
     if about := tried.probe.about:
-        statement = Words(
+        statement = Bilingual(
             f"{statement.zh}在这个输入里，{about.zh}。", f"{statement.en} Here {about.en}."
         )
     if name == "type" and tried.answered.value is None:
@@ -120,8 +122,8 @@ def problem_of(exercise: Exercise, tried: Tried) -> Problem:
     expected, got = tried.right.value, tried.answered.happened()
     if name == "input":
         changed = exercise.parameters[tried.answered.changed or 0]
-        expected = Words(f"`{changed}` 不变", f"`{changed}` as it was")
-        got = Words(f"`{changed}` 变了", f"`{changed}` changed")
+        expected = Bilingual(f"`{changed}` 不变", f"`{changed}` as it was")
+        got = Bilingual(f"`{changed}` 变了", f"`{changed}` changed")
     elif name in ASPECTS and isinstance(expected, Tensor):
         expected, got = ASPECTS[name](expected), ASPECTS[name](got)
     return Problem(name, statement, Finding(given, expected, got), hint)

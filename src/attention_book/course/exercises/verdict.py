@@ -9,15 +9,19 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_book.course.exercises.words import Words, reader_language
-from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.course.exercises.language import reader_language
+from attention_book.foundations.bilingual import Bilingual, Language, chosen_language
 from attention_book.foundations.environment import in_book_build
 
-CORRECT = Words("正确", "correct")
-NOT_YET = Words("还不对", "not yet")
-TRIED = Words("通过了全部 {} 项检查。", "It passes all {} checks.")
-GIVEN, EXPECTED, GOT = Words("输入", "Given"), Words("应得", "Expected"), Words("得到", "Got")
-HINT = Words("提示", "Hint")
+CORRECT = Bilingual("正确", "correct")
+NOT_YET = Bilingual("还不对", "not yet")
+TRIED = Bilingual("通过了全部 {} 项检查。", "It passes all {} checks.")
+GIVEN, EXPECTED, GOT = (
+    Bilingual("输入", "Given"),
+    Bilingual("应得", "Expected"),
+    Bilingual("得到", "Got"),
+)
+HINT = Bilingual("提示", "Hint")
 #: The style stands in the markup: a notebook has no stylesheet of ours.
 LINE = '<p style="margin: 0.25rem 0">'
 BLOCK = (
@@ -60,7 +64,7 @@ class Verdict:
         law: name of the law that the answer breaks, if it does.
         statement: what is wrong or what should hold, in words.
         finding: the input on which it shows.
-        mistake: name of the known mistake that the answer makes, if it was recognised.
+        mistake: name of the known mistake that the answer makes, if it was recognized.
         hint: what to look at.
         language: the language that was asked for.
 
@@ -74,10 +78,10 @@ class Verdict:
     passed: bool
     checks: int
     law: str | None = None
-    statement: Words | None = None
+    statement: Bilingual | None = None
     finding: Finding | None = None
     mistake: str | None = None
-    hint: Words | None = None
+    hint: Bilingual | None = None
     language: Language | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
@@ -90,10 +94,10 @@ class Verdict:
         colon = "：" if language == "zh" else ": "
         lines = [f"{'✓' if self.passed else '✗'} {self.exercise}{colon}{self._outcome(language)}"]
         for title, value in self._values():
-            lines.append(f"{title.said(language)}{colon.rstrip()}")
+            lines.append(f"{title.text(language)}{colon.rstrip()}")
             lines.append(textwrap.indent(shown(value, language), "    "))
         if self.hint:
-            lines.append(f"{HINT.said(language)}{colon}{self.hint.said(language)}")
+            lines.append(f"{HINT.text(language)}{colon}{self.hint.text(language)}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -101,16 +105,16 @@ class Verdict:
     def _outcome(self, language: Language) -> str:
         """Return the first line: passed, or what is wrong."""
         if self.passed:
-            tried = TRIED.said(language).format(self.checks)
-            return _sentences(language, CORRECT.said(language), tried)
-        statement = self.statement.said(language) if self.statement else ""
-        return _sentences(language, NOT_YET.said(language), statement)
+            tried = TRIED.text(language).format(self.checks)
+            return _sentences(language, CORRECT.text(language), tried)
+        statement = self.statement.text(language) if self.statement else ""
+        return _sentences(language, NOT_YET.text(language), statement)
 
-    def _values(self) -> Iterator[tuple[Words, Any]]:
+    def _values(self) -> Iterator[tuple[Bilingual, Any]]:
         if self.finding is None:
             return
         for name, value in self.finding.given.items():
-            yield Words(f"{GIVEN.zh} {name}", f"{GIVEN.en} {name}"), value
+            yield Bilingual(f"{GIVEN.zh} {name}", f"{GIVEN.en} {name}"), value
         yield EXPECTED, self.finding.expected
         yield GOT, self.finding.got
 
@@ -121,23 +125,23 @@ class Verdict:
             ("zh", "en") if both else (reader_language(self.language),)
         )
 
-        def say(text: Mapping[Language, str]) -> str:
-            return _in_languages({language: text[language] for language in languages})
+        def say(text: Bilingual) -> str:
+            return _in_languages({language: text.text(language) for language in languages})
 
-        first: dict[Language, str] = {x: self._outcome(x) for x in ("zh", "en")}
-        outcome = {language: text[0].upper() + text[1:] for language, text in first.items()}
+        zh, en = self._outcome("zh"), self._outcome("en")
+        outcome = Bilingual(zh, en[0].upper() + en[1:])
         mark, colour = (
             ("✓", "--book-tip, #2e8b57") if self.passed else ("✗", "--book-warning, #c46a1b")
         )
         parts = [f"{LINE}<strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
         for title, value in self._values():
-            name = say({"zh": f"{title.zh}：", "en": f"{title.en}:"})
-            if isinstance(value, Words):
-                parts.append(f"{LINE}{name} {say({'zh': value.zh, 'en': value.en})}</p>")
+            name = say(Bilingual(f"{title.zh}：", f"{title.en}:"))
+            if isinstance(value, Bilingual):
+                parts.append(f"{LINE}{name} {say(value)}</p>")
             else:
                 parts.append(f"{LINE}{name}</p>{BLOCK}{html.escape(shown(value, 'en'))}</pre>")
         if self.hint:
-            hint = say({"zh": f"{HINT.zh}：{self.hint.zh}", "en": f"{HINT.en}: {self.hint.en}"})
+            hint = say(Bilingual(f"{HINT.zh}：{self.hint.zh}", f"{HINT.en}: {self.hint.en}"))
             parts.append(f"{LINE}{hint}</p>")
         frame = f"border-left: 0.25rem solid var({colour}); padding-left: 0.9rem"
         return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
@@ -145,8 +149,8 @@ class Verdict:
 
 def shown(value: Any, language: Language) -> str:
     """Return a value as a reader would see it at a prompt, or words as they are."""
-    if isinstance(value, Words):
-        return value.said(language)
+    if isinstance(value, Bilingual):
+        return value.text(language)
     if isinstance(value, Tensor):
         value = value.detach()
         if value.numel() > SHOWN_NUMBERS:

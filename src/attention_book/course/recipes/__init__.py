@@ -1,4 +1,4 @@
-"""Trained models by name of their recipe, trained once and then kept."""
+"""Trained models by the name of their recipe, trained once and then kept."""
 
 from attention_book.course.recipes.held_out import held_out_bleu, held_out_translations
 from attention_book.course.recipes.named import RECIPES

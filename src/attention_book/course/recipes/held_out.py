@@ -1,4 +1,4 @@
-"""What trained models make of held-out sentences, found once and then kept."""
+"""Translations of held-out sentences by trained models, computed once and then kept."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ Sentences = tuple[tuple[str, ...], ...]
 def held_out_translations(recipe: Recipe | str, split: str) -> Sentences:
     """Return the greedy translations of a split of the recipe's corpus, tokens by sentence.
 
-    They are always those of the model that :func:`trained` returns: whoever has changed a
-    model translates with :func:`~attention_book.decoding.translate`. As the models
-    themselves, they are kept in the folder that ``ATTENTION_BOOK_TRAINED`` names, or in memory.
+    They always come from the model that :func:`trained` returns; if you have changed a model,
+    call :func:`~attention_book.decoding.translate` instead. Like the models, they are kept in
+    the folder that ``ATTENTION_BOOK_TRAINED`` names, or in memory.
 
     Args:
         recipe: A recipe, or the name of one of the book's :data:`RECIPES`.

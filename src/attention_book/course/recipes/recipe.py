@@ -1,4 +1,4 @@
-"""A recipe: all that is needed to train a model, and to train it again."""
+"""A recipe: everything that is needed to train a model, and to train the same one again."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ class Recipe:
         source: The language to translate from: "en", "fr" or "zh".
         target: The language to translate to.
         num_train: How many pairs to train on; None: 8000 of the grammar, or the
-            whole phrasebook. A part of the phrasebook is its beginning.
+            whole phrasebook. A part of the phrasebook is taken from its beginning.
         num_test: How many pairs in each of the grammar's four held-out splits.
         max_tokens: The longest sentence taken from the phrasebook; None: any.
         leave_out: Source sentences of the phrasebook, tokens joined by blanks, that are
@@ -110,7 +110,7 @@ class Recipe:
         check_languages(self.source, self.target)
         self._check_numbers()
         self._check_what_goes_together()
-        # A copy that nobody can change: the digest must stay true.
+        # A read-only copy: the digest must stay valid.
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         self.model_config(source_vocabulary=1, target_vocabulary=1)
 

@@ -1,4 +1,4 @@
-"""Trained models, each trained once: by this process, or by another one in the same folder."""
+"""Trained models, each trained only once, even by processes that share a folder."""
 
 import copy
 import math
@@ -91,7 +91,7 @@ def trained(recipe: Recipe | str) -> Trained:
     if recipe.digest not in _in_memory:
         _in_memory[recipe.digest] = _train(recipe, checkpoint=None)
     found = _in_memory[recipe.digest]
-    return replace(found, model=copy.deepcopy(found.model))  # whoever changes it, changes a copy
+    return replace(found, model=copy.deepcopy(found.model))  # a copy: the caller may change it
 
 
 def trained_all(recipes: Sequence[Recipe | str]) -> tuple[Trained, ...]:

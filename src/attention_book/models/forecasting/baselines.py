@@ -1,4 +1,4 @@
-"""The simple ways to forecast a series, which a large model has to beat first.
+"""Simple forecasting methods: the baselines that a large model has to beat.
 
 A *method* is fitted to a past and returns a function that goes on from a past, the same or a
 longer one: ``method(past)(past, horizon)``. It is given what lies before and nothing else, so
@@ -18,7 +18,7 @@ from attention_book.foundations.shapes import Forecast, GoOn, History, Method
 
 
 def persistence(past: History) -> GoOn:
-    """Expect the last value again, for ever.
+    """Forecast the last value at every step.
 
     .. math:: \\hat y_{t+h} = y_t
 
@@ -30,7 +30,7 @@ def persistence(past: History) -> GoOn:
 
 
 def seasonal_naive(past: History, *, period: int) -> GoOn:
-    """Expect the last period again, for ever.
+    """Forecast the last period again and again.
 
     .. math:: \\hat y_{t+h} = y_{t+h-m\\lceil h/m \\rceil}
 
@@ -56,7 +56,7 @@ def seasonal_naive(past: History, *, period: int) -> GoOn:
 
 
 def differenced(method: Method) -> Method:
-    """Let a method forecast the changes, and add them up.
+    """Make a method forecast the changes, and add them up (differencing).
 
     .. math:: \\hat y_{t+h} = y_t + \\sum_{i=1}^{h} \\widehat{\\Delta y}_{t+i},
         \\qquad \\Delta y_t = y_t - y_{t-1}

@@ -1,4 +1,4 @@
-"""Language models, causal (GPT) and masked (BERT): one stack of layers, and who may see whom."""
+"""Language models, causal (GPT) and masked (BERT): one stack of layers under two masks."""
 
 from dataclasses import dataclass
 
@@ -55,7 +55,7 @@ class LanguageModelConfig(LayerConfig):
 
 
 class LanguageModel(nn.Module):
-    """Guess tokens of a text from those that the mask lets them see.
+    """Predict tokens of a text from those that the mask lets them see.
 
     Embedding, :class:`~attention_book.models.LayerStack`, output layer: the parameters are
     the same whatever the mask. :class:`~attention_book.models.CausalLanguageModel` and
@@ -103,7 +103,7 @@ class LanguageModel(nn.Module):
 
 
 class MaskedLanguageModel(LanguageModel):
-    """Guess hidden tokens from those on both sides: an encoder alone.
+    """Predict hidden tokens from those on both sides: an encoder-only model.
 
     Devlin et al. (2019). Every token sees all real tokens.
 
@@ -122,12 +122,12 @@ class MaskedLanguageModel(LanguageModel):
         super().__init__(config, looks_ahead=True)
 
     def forward(self, tokens: TokenIds, real: TokenMask) -> Logits:
-        """Return a guess at every place; False in ``real`` = padding, which nobody sees."""
+        """Return a prediction at every place; False in ``real`` = padding, hidden from all."""
         return self.predict(tokens, real[:, None, :])
 
 
 class CausalLanguageModel(LanguageModel):
-    """Guess every next token from those before it: a decoder alone.
+    """Predict every next token from those before it: a decoder-only model.
 
     Radford et al. (2018). Padding on the right is never seen by a real token, so it needs
     no mask.

@@ -1,4 +1,4 @@
-"""The baseline of all language models: count what followed the last few words."""
+"""The n-gram model, a baseline for language models: count what followed the last few words."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -39,7 +39,7 @@ class NgramState:
 
 @dataclass(frozen=True, eq=False)
 class NgramModel:
-    """Guess the next word from how often it followed the last :math:`n-1` ones.
+    """Predict the next word from how often it followed the last :math:`n-1` words.
 
     .. math::
 
@@ -104,7 +104,7 @@ class NgramModel:
 
     def probabilities(self, history: History) -> Probabilities:
         """Return how probable each token is after a history; its oldest words may not count."""
-        return self._known(self._last(history)).clone()  # whoever changes it, changes a copy
+        return self._known(self._last(history)).clone()  # a copy: the caller may change it
 
     def _known(self, history: History) -> Probabilities:
         if history not in self._seen:

@@ -1,4 +1,4 @@
-"""What a causal language model remembers: the keys and values of what it read."""
+"""The state of a causal language model: the keys and values of what it has read."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Bahdanau's decoder (Bahdanau, Cho and Bengio 2015): additive attention, asked before the step.
+"""Bahdanau's decoder (Bahdanau, Cho and Bengio 2015): additive attention before the GRU's step.
 
 The previous state is the query, and the context that comes back is an input of the GRU.
 """

@@ -93,7 +93,7 @@ class Seq2SeqConfig:
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> "Seq2SeqConfig":
-        """Return the configuration that :meth:`to_dict` was called on; younger fields by default.
+        """Return the configuration that :meth:`to_dict` was called on; new fields get defaults.
 
         Raises:
             ValueError: if a setting is unknown, or one without a default is missing.

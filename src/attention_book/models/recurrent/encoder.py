@@ -131,5 +131,5 @@ def _reversal(lengths: Tensor, num_tokens: int) -> Tensor:
 
 
 def _take(states: Tensor, order: Tensor) -> Tensor:
-    """Put each sentence's states in an order of its own."""
+    """Reorder the states of each sentence, each by its own order."""
     return states.gather(1, order[:, :, None].expand_as(states))

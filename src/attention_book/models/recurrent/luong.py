@@ -1,4 +1,4 @@
-"""Luong's decoder (Luong, Pham and Manning 2015): dot, general or concat, asked after the step.
+"""Luong's decoder (Luong, Pham and Manning 2015): attention after the step: dot, general, concat.
 
 The new state is the query, and the context that comes back is joined to it for the prediction.
 """

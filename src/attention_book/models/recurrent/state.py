@@ -1,4 +1,4 @@
-"""Where a decoder stands between two words, and what a run over some words leaves."""
+"""The decoder's state between two words, and the result of a run over several words."""
 
 from dataclasses import dataclass
 

@@ -14,7 +14,7 @@ NormOrder = Literal["post", "pre"]
 
 
 class AddNorm(nn.Module):
-    """Add a sublayer's output to its input, and normalise each position's vector.
+    """Add a sublayer's output to its input, and normalize each position's vector.
 
     .. math::
 
@@ -54,7 +54,7 @@ class AddNorm(nn.Module):
         return f"dropout={self.dropout}, order={self.order!r}"
 
     def forward(self, x: Features, sublayer: Callable[[Features], Features]) -> Features:
-        """Return the sum of ``x`` and what the sublayer makes of it, normalised.
+        """Return the sum of ``x`` and what the sublayer makes of it, normalized.
 
         Args:
             x: One vector for each position.
@@ -67,7 +67,7 @@ class AddNorm(nn.Module):
         return self.add(x, sublayer(self.prepare(x)))
 
     def prepare(self, x: Features) -> Features:
-        """Return what the sublayer gets: ``x``, normalised if the norm stands before it.
+        """Return what the sublayer gets: ``x``, normalized if the norm stands before it.
 
         Raises:
             ValueError: if the vectors are not ``d_model`` long.
@@ -77,7 +77,7 @@ class AddNorm(nn.Module):
         return prepared
 
     def add(self, x: Features, update: Features) -> Features:
-        """Add the sublayer's output to its input, and normalise if the norm stands after it.
+        """Add the sublayer's output to its input, and normalize if the norm stands after it.
 
         Raises:
             ValueError: if the two have different shapes.

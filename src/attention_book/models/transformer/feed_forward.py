@@ -1,4 +1,4 @@
-"""The feed-forward network (FFN, MLP): each position thinks for itself."""
+"""The position-wise feed-forward network (FFN, MLP)."""
 
 from collections.abc import Callable
 from typing import Literal, get_args
@@ -16,7 +16,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.
 
 
 class FeedForward(nn.Module):
-    """Map each position by the same small network, without a look at the others.
+    """Apply the same small network to each position separately.
 
     .. math:: \\operatorname{FFN}(x) = \\max(0,\\; x W_1 + b_1)\\, W_2 + b_2
 

@@ -87,7 +87,7 @@ class LayerConfig:
 
     @classmethod
     def from_dict(cls: type[Config], settings: dict[str, Any]) -> Config:
-        """Return the configuration that :meth:`to_dict` was called on; younger fields by default.
+        """Return the configuration that :meth:`to_dict` was called on; new fields get defaults.
 
         Raises:
             ValueError: if a setting is unknown, or one without a default is missing.

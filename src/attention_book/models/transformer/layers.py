@@ -15,7 +15,7 @@ from attention_book.models.transformer.layer_config import LayerConfig
 
 
 class SelfAttentionLayer(nn.Module):
-    """Every token looks at the tokens of its own sequence, then thinks for itself.
+    """Self-attention within one sequence, then a feed-forward network at each position.
 
     Vaswani et al. (2017), section 3.1: self-attention and a feed-forward network, each
     with its residual connection and layer norm.
@@ -66,7 +66,7 @@ class SelfAttentionLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Every target token looks at those before it, then at the source, then thinks for itself.
+    """Causal self-attention, cross-attention to the source, then a feed-forward network.
 
     Vaswani et al. (2017), section 3.1. The source comes as the keys and values that
     :meth:`read` made of the encoder's output, once for all steps.

@@ -1,4 +1,4 @@
-"""Stacks of layers: what encoder, decoder, language models and others have in common."""
+"""Stacks of layers, shared by encoder, decoder, language models and others."""
 
 from collections.abc import Callable
 from typing import cast
@@ -33,7 +33,7 @@ class Stack(nn.Module):
         self.positions = create_positions(config, looks_ahead=looks_ahead)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(layer(config, self.positions) for _ in range(config.num_layers))
-        # With pre-norm nothing has normalised the residual stream before it is read.
+        # With pre-norm nothing has normalized the residual stream before it is read.
         self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
 
     def place(self, vectors: Features, *, offset: int = 0) -> Features:
@@ -43,7 +43,7 @@ class Stack(nn.Module):
 
 
 class LayerStack(Stack):
-    """Layers of self-attention over whatever vectors: words, patches, measurements.
+    """Layers of self-attention over any vectors: words, patches, measurements.
 
     Args:
         config: The settings.

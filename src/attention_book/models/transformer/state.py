@@ -1,4 +1,4 @@
-"""What the Transformer remembers: of the source, and of the target written so far."""
+"""The Transformer's cached state: the source, and the target written so far."""
 
 from dataclasses import dataclass
 

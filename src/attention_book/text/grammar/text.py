@@ -2,7 +2,7 @@
 
 The grammar cuts finer than :func:`attention_book.text.tokens.tokenize` in two places:
 an elided French word is a token of its own ("l'" + "homme"), and Chinese is segmented
-into words even when nobody has put blanks between them.
+into words even where the text has no blanks between them.
 """
 
 import re

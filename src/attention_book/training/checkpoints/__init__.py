@@ -1,1 +1,1 @@
-"""Checkpoints: written atomically, read back, and trainings that go on from them."""
+"""Checkpoints: written atomically, read back, and used to resume a training."""

@@ -1,4 +1,4 @@
-"""Checkpoints: one file from which a training goes on as if it had never stopped.
+"""Checkpoints: one file from which a training resumes as if it had never stopped.
 
 The file is in the safetensors format: the tensors of the model and of the optimizer
 and the state of the random numbers, and in its metadata, as JSON, all the rest.
@@ -31,7 +31,7 @@ _MODEL, _OPTIMIZER, _RANDOM = "model.", "optimizer.", "random."
 
 
 class CheckpointError(ValueError):
-    """A file that is no checkpoint, or the checkpoint of something else.
+    """A file that is not a checkpoint, or is the checkpoint of something else.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -74,7 +74,7 @@ def save_checkpoint(
     reports: Sequence[EpochReport] = (),
     extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a checkpoint; whatever happens meanwhile, ``path`` is the old file or the new one.
+    """Write a checkpoint atomically: if interrupted, ``path`` is still the old file.
 
     Args:
         path: The file. Its folder is created where needed.

@@ -1,4 +1,4 @@
-"""The state of an optimizer as tensors with names, and a rest of plain values."""
+"""The state of an optimizer as named tensors and plain values."""
 
 from collections.abc import Mapping
 from typing import Any

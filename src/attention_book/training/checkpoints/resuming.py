@@ -1,4 +1,4 @@
-"""Going on with a training that was cut off, and with no other."""
+"""Resuming an interrupted training, after checking that it is the same one."""
 
 import hashlib
 import json

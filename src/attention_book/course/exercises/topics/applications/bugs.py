@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from attention_book.attention import dot_product_attention, mask_from_ignore
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _with_ignored_keys() -> Iterator[Probe]:
@@ -20,7 +20,7 @@ def _with_ignored_keys() -> Iterator[Probe]:
     nothing = torch.zeros(2, 3, dtype=torch.long)
     yield Probe(
         (torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 2), nothing),
-        Words("什么也不忽略", "nothing is ignored"),
+        Bilingual("什么也不忽略", "nothing is ignored"),
     )
 
 
@@ -61,17 +61,17 @@ def _hidden_is_nothing(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"values": values, "ignore": ignore},
-        Words("输出在 1 与 2 之间", "outputs between 1 and 2"),
+        Bilingual("输出在 1 与 2 之间", "outputs between 1 and 2"),
         output,
     )
 
 
-_A_FLOAT = Words(
+_A_FLOAT = Bilingual(
     "掩码被当成数加到了评分上：被忽略的键照样分到注意力。先变成布尔掩码。",
     "The mask is added to the scores as a number, and ignored keys keep a share of the attention."
     " Make it boolean first.",
 )
-_POLARITY = Words(
+_POLARITY = Bilingual(
     "掩码反了：这里 1 表示忽略，而 `scaled_dot_product_attention` 里 True 表示可以看。",
     "The mask is inverted: a 1 means ignore here, while True means “may attend” in"
     " `scaled_dot_product_attention`.",
@@ -79,7 +79,7 @@ _POLARITY = Words(
 
 IGNORE_MASK = Exercise(
     name="ignore-mask",
-    task=Words(
+    task=Bilingual(
         "写 `attend(queries, keys, values, ignore)`：缩放点积注意力，"
         "整数张量 ignore 里 1 表示不要看。",
         "Write `attend(queries, keys, values, ignore)`: scaled dot-product attention, where a 1 in"
@@ -95,13 +95,13 @@ IGNORE_MASK = Exercise(
         Mistake(
             "not-masked",
             _unmasked,
-            Words("没有用上 `ignore`。", "`ignore` is not used."),
+            Bilingual("没有用上 `ignore`。", "`ignore` is not used."),
         ),
     ),
     laws=(
         Law(
             "hidden-is-nothing",
-            Words(
+            Bilingual(
                 "被忽略的键和值不影响输出。", "Ignored keys and values do not affect the output."
             ),
             _hidden_is_nothing,
@@ -148,7 +148,7 @@ def _any_number_of_keys(answer: Answer) -> Finding | None:
 
 CONTENT_ATTENTION = Exercise(
     name="content-attention",
-    task=Words(
+    task=Bilingual(
         "写 `look(query, keys, values)`：按内容看的注意力，缩放点积。",
         "Write `look(query, keys, values)`: attention by content, with scaled dot products.",
     ),
@@ -158,37 +158,37 @@ CONTENT_ATTENTION = Exercise(
         Mistake(
             "uniform",
             _uniform,
-            Words(
+            Bilingual(
                 "这只是平均：查询和键都没有用上。", "A mere mean: neither query nor keys are used."
             ),
         ),
         Mistake(
             "not-scaled",
             _not_scaled,
-            Words("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+            Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
         ),
         Mistake(
             "keys-averaged",
             _keys_averaged,
-            Words("加权平均的是值，不是键。", "What is averaged are the values, not the keys."),
+            Bilingual("加权平均的是值，不是键。", "What is averaged are the values, not the keys."),
         ),
     ),
     laws=(
         Law(
             "order-is-free",
-            Words(
+            Bilingual(
                 "键和值一起重排，输出不变。",
                 "Shuffle keys and values together, and the output stays.",
             ),
             _order_is_free,
-            Words(
+            Bilingual(
                 "权重跟着位置走，没有跟着内容走：每个键都要进入自己的评分。",
                 "The weights go by place and not by content: every key must enter its score.",
             ),
         ),
         Law(
             "any-number-of-keys",
-            Words("键可以有任意多个。", "There may be any number of keys."),
+            Bilingual("键可以有任意多个。", "There may be any number of keys."),
             _any_number_of_keys,
         ),
     ),

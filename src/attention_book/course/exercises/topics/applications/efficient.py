@@ -8,7 +8,7 @@ from torch import Tensor
 from attention_book.attention import PartialAttention
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: What a part of the keys hands on: maximum, total and weighted sum.
 Part = tuple[Tensor, Tensor, Tensor]
@@ -24,13 +24,15 @@ def _parts() -> Iterator[Probe]:
     yield Probe((_part(scores[:, :2], values[:2]), _part(scores[:, 2:], values[2:])))
     yield Probe((_part(scores[:, 2:], values[2:]), _part(scores[:, :2], values[:2])))
     far = _part(scores[:, 2:] + 200, values[2:])
-    yield Probe((_part(scores[:, :2], values[:2]), far), Words("评分相差很大", "scores far apart"))
+    yield Probe(
+        (_part(scores[:, :2], values[:2]), far), Bilingual("评分相差很大", "scores far apart")
+    )
     hidden = torch.full((3, 2), -torch.inf)
     nothing = _part(hidden, values[:2])
-    one_side = Words("一份什么也没看见", "one part saw nothing")
+    one_side = Bilingual("一份什么也没看见", "one part saw nothing")
     yield Probe((nothing, _part(scores, values)), one_side)
     yield Probe((_part(scores, values), nothing), one_side)
-    yield Probe((nothing, nothing), Words("两份都什么也没看见", "neither part saw anything"))
+    yield Probe((nothing, nothing), Bilingual("两份都什么也没看见", "neither part saw anything"))
 
 
 def _merge(first: Part, second: Part) -> Part:
@@ -87,10 +89,12 @@ def _order_is_nothing(answer: Answer) -> Finding | None:
     there, back = answer(one, two), answer(two, one)
     if all(torch.allclose(a, b, atol=1e-5) for a, b in zip(there, back, strict=True)):
         return None
-    return Finding({"first": one, "second": two}, Words("与次序无关", "the same both ways"), back)
+    return Finding(
+        {"first": one, "second": two}, Bilingual("与次序无关", "the same both ways"), back
+    )
 
 
-_ONE_SIDE = Words(
+_ONE_SIDE = Bilingual(
     "只换算了一份。哪一份的最大值大，事先并不知道：两份都要乘上自己的 `exp(m_i - m)`。",
     "Only one part is rescaled. Which maximum is larger is not known beforehand: multiply both,"
     " each by its own `exp(m_i - m)`.",
@@ -98,7 +102,7 @@ _ONE_SIDE = Words(
 
 MERGE_SOFTMAX = Exercise(
     name="merge-softmax",
-    task=Words(
+    task=Bilingual(
         "写 `merge(first, second)`：把两份 `(m, s, u)` 合并成一份；"
         "m 是最大的评分，s 是指数之和，u 是未归一化的加权和。",
         "Write `merge(first, second)`, which merges two parts `(m, s, u)` into one: the largest"
@@ -110,7 +114,7 @@ MERGE_SOFTMAX = Exercise(
         Mistake(
             "not-rescaled",
             _not_rescaled,
-            Words(
+            Bilingual(
                 "直接相加不行：两份减去的最大值不同，先换算到共同的最大值。",
                 "They can't just be added: the two subtracted different maxima. Bring both to"
                 " the common one first.",
@@ -119,7 +123,7 @@ MERGE_SOFTMAX = Exercise(
         Mistake(
             "only-totals",
             _only_totals,
-            Words(
+            Bilingual(
                 "分母 s 换算了，u 却没有：u 里的每一项也带着旧的最大值。",
                 "The total s is rescaled and u is not: each of its terms holds the old maximum,"
                 " too.",
@@ -130,7 +134,7 @@ MERGE_SOFTMAX = Exercise(
         Mistake(
             "nan-from-nothing",
             _without_base,
-            Words(
+            Bilingual(
                 "两份都什么也没看见时，`-inf - (-inf)` 是 NaN：此时改为减 0。",
                 "Where neither part saw anything, `-inf - (-inf)` is NaN: subtract 0 there.",
             ),
@@ -138,7 +142,7 @@ MERGE_SOFTMAX = Exercise(
         Mistake(
             "upside-down",
             _upside_down,
-            Words(
+            Bilingual(
                 "换算反了：旧的一份要变小，乘 `exp(m_old - m_new)`，指数不会是正的。",
                 "The wrong way round: the old part shrinks, times `exp(m_old - m_new)`, and the"
                 " exponent is never positive.",
@@ -147,7 +151,7 @@ MERGE_SOFTMAX = Exercise(
         Mistake(
             "normalised",
             _normalised,
-            Words(
+            Bilingual(
                 "先别除以 s：u 是没有归一化的和，除过就不能再合并了。",
                 "Don't divide by s yet: u is the sum before normalising; once divided, it can't be"
                 " merged again.",
@@ -157,7 +161,7 @@ MERGE_SOFTMAX = Exercise(
     laws=(
         Law(
             "commutative",
-            Words("谁先谁后都一样。", "Which part comes first changes nothing."),
+            Bilingual("谁先谁后都一样。", "Which part comes first changes nothing."),
             _order_is_nothing,
         ),
     ),
@@ -167,9 +171,9 @@ MERGE_SOFTMAX = Exercise(
 def _keys() -> Iterator[Probe]:
     yield Probe((torch.randn(1, 2, 3, 2), 4))
     yield Probe((torch.randn(2, 3, 1, 4), 6))
-    alone = Words("只有一个键头", "there is a single head of keys")
+    alone = Bilingual("只有一个键头", "there is a single head of keys")
     yield Probe((torch.randn(2, 1, 3, 2), 3), alone)
-    yield Probe((torch.randn(1, 4, 2, 3), 4), Words("各有各的键", "each head has its own keys"))
+    yield Probe((torch.randn(1, 4, 2, 3), 4), Bilingual("各有各的键", "each head has its own keys"))
 
 
 def _repeated(keys: Tensor, num_heads: int) -> Tensor:
@@ -190,7 +194,7 @@ def _along_keys(keys: Tensor, num_heads: int) -> Tensor:
 
 REPEAT_KEY_HEADS = Exercise(
     name="repeat-key-heads",
-    task=Words(
+    task=Bilingual(
         "写 `repeat_heads(keys, num_heads)`：每个键头复制给它那一组查询头，组里的头相邻。",
         "Write `repeat_heads(keys, num_heads)`: copy each head of keys for its group of query"
         " heads, which are neighbours.",
@@ -201,7 +205,7 @@ REPEAT_KEY_HEADS = Exercise(
         Mistake(
             "in-turns",
             _in_turns,
-            Words(
+            Bilingual(
                 "键头轮流分给了查询头（0、1、0、1）；同组的头应当相邻（0、0、1、1）。",
                 "The heads of keys are dealt out in turn (0, 1, 0, 1); those of one group are"
                 " neighbours (0, 0, 1, 1).",
@@ -210,7 +214,7 @@ REPEAT_KEY_HEADS = Exercise(
         Mistake(
             "too-many",
             _too_many,
-            Words(
+            Bilingual(
                 "复制得太多：每个键头要（查询头数 ÷ 键头数）份，不是 num_heads 份。",
                 "Too many copies: each head of keys is needed once for each head of its group, not"
                 " num_heads times.",
@@ -219,7 +223,7 @@ REPEAT_KEY_HEADS = Exercise(
         Mistake(
             "along-keys",
             _along_keys,
-            Words(
+            Bilingual(
                 "轴错了：复制的是头（第 1 轴），不是键。",
                 "The wrong axis: copy the heads (axis 1), not the keys.",
             ),

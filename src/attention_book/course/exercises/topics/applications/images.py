@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 from attention_book.models import patches, visible_tokens
 
 
 def _images() -> Iterator[Probe]:
     yield Probe((torch.arange(16.0).view(4, 4), 2))
-    yield Probe((torch.randn(4, 6), 2), Words("图像的宽大于高", "the image is wider than high"))
-    yield Probe((torch.randn(9, 3), 3), Words("只有一列小块", "there is one column of patches"))
-    yield Probe((torch.randn(6, 9), 3), Words("小块的边长是 3", "a patch is 3 pixels wide"))
+    yield Probe((torch.randn(4, 6), 2), Bilingual("图像的宽大于高", "the image is wider than high"))
+    yield Probe((torch.randn(9, 3), 3), Bilingual("只有一列小块", "there is one column of patches"))
+    yield Probe((torch.randn(6, 9), 3), Bilingual("小块的边长是 3", "a patch is 3 pixels wide"))
 
 
 def _squares(image: Tensor, size: int) -> Tensor:
@@ -55,7 +55,7 @@ def _left_apart(image: Tensor, size: int) -> Tensor:
 
 PATCHES = Exercise(
     name="patches",
-    task=Words(
+    task=Bilingual(
         "写 `patches(image, size)`：把图像（高，宽）切成边长 size 的小块，每块排成一行；"
         "块与块、块里的像素，都按阅读的顺序。",
         "Write `patches(image, size)`: cut an image (height, width) into squares of size by size"
@@ -67,7 +67,7 @@ PATCHES = Exercise(
         Mistake(
             "strips",
             _strips,
-            Words(
+            Bilingual(
                 "每一行是横着的一条，不是方块：`reshape` 不换次序，合并之前先交换两个轴。",
                 "Each row is a stretch of one line, not a square: `reshape` keeps the order, so"
                 " swap two axes before you merge them.",
@@ -76,7 +76,7 @@ PATCHES = Exercise(
         Mistake(
             "column-by-column",
             _column_by_column,
-            Words(
+            Bilingual(
                 "小块是一列一列数的：先从左到右，再从上到下。",
                 "The squares are counted column by column: go from left to right first, then down.",
             ),
@@ -84,7 +84,7 @@ PATCHES = Exercise(
         Mistake(
             "turned",
             _turned,
-            Words(
+            Bilingual(
                 "每块里的像素转置了：块内也先从左到右，再从上到下。",
                 "The pixels of each square are transposed: inside, too, go from left to right"
                 " first, then down.",
@@ -93,7 +93,7 @@ PATCHES = Exercise(
         Mistake(
             "transposed",
             _turned_image,
-            Words(
+            Bilingual(
                 "行与列全交换了：切的是转置过的图像。",
                 "Rows and columns are swapped throughout: this cuts the transposed image.",
             ),
@@ -101,7 +101,7 @@ PATCHES = Exercise(
         Mistake(
             "scattered",
             _scattered,
-            Words(
+            Bilingual(
                 "一块里的像素在图像中并不相邻：拆轴时块的编号在前，块内的编号在后。",
                 "The pixels of a square are no neighbours in the image: in splitting an axis, the"
                 " number of the square comes first, the place within it second.",
@@ -110,7 +110,7 @@ PATCHES = Exercise(
         Mistake(
             "pixels-first",
             _pixels_first,
-            Words(
+            Bilingual(
                 "轴的次序反了：每一行是一块，每一列是块内的一个像素。",
                 "The axes are the wrong way round: a row is a square, a column a pixel of it.",
             ),
@@ -118,7 +118,7 @@ PATCHES = Exercise(
         Mistake(
             "left-apart",
             _left_apart,
-            Words(
+            Bilingual(
                 "方块已经切好，还差最后一步：结果只有两个轴（块，像素）。",
                 "The squares are right; one step is missing: the result has two axes, (patch,"
                 " pixel).",
@@ -132,7 +132,9 @@ def _visible() -> Iterator[Probe]:
     yield Probe((torch.tensor([[True, False, True, True]]),))
     yield Probe((torch.tensor([[False, True, True], [True, True, False]]),))
     nothing = torch.tensor([[True, True, True], [False, False, False]])
-    yield Probe((nothing,), Words("有一张图的小块全被藏起", "every patch of an image is hidden"))
+    yield Probe(
+        (nothing,), Bilingual("有一张图的小块全被藏起", "every patch of an image is hidden")
+    )
 
 
 def _padded(visible: Tensor, *, before: bool, value: bool) -> Tensor:
@@ -172,11 +174,11 @@ def _numbers(visible: Tensor) -> Tensor:
     return visible_tokens(visible).float()
 
 
-_INVERTED = Words(
+_INVERTED = Bilingual(
     "掩码反了：`visible` 和掩码都以 True 表示看得见。",
     "The mask is inverted: in `visible` and in the mask alike, True means that it may be seen.",
 )
-_QUERIES = Words(
+_QUERIES = Bilingual(
     "藏的是查询：最后一个轴才是键。谁都看不见被藏的小块，被藏的小块自己看什么却不要紧。",
     "This hides queries: keys are the last axis. Nobody may see a hidden patch; what the hidden"
     " patch itself looks at does not matter.",
@@ -184,7 +186,7 @@ _QUERIES = Words(
 
 HIDE_PATCHES = Exercise(
     name="hide-patches",
-    task=Words(
+    task=Bilingual(
         "写 `hide(visible)`：`visible`（图像，块）中 True 表示这一块看得见；"
         "返回掩码（图像，1，词元），词元 0 是类别词元，总是看得见。",
         "Write `hide(visible)`: in `visible` (image, patch), True means that the patch may be"
@@ -197,7 +199,7 @@ HIDE_PATCHES = Exercise(
         Mistake(
             "class-token-last",
             _last,
-            Words(
+            Bilingual(
                 "类别词元排在最前面，你把它补在了最后：于是每一块都错开一位。",
                 "The class token comes first, and you append it last: every patch is off by one.",
             ),
@@ -205,7 +207,7 @@ HIDE_PATCHES = Exercise(
         Mistake(
             "class-token-hidden",
             _hidden_class,
-            Words(
+            Bilingual(
                 "类别词元被藏了起来；小块全被藏起的那张图，就什么都看不见了。",
                 "The class token is hidden; in an image whose patches are all hidden, there is"
                 " nothing left to see.",
@@ -214,7 +216,7 @@ HIDE_PATCHES = Exercise(
         Mistake(
             "class-token-forgotten",
             _no_class,
-            Words(
+            Bilingual(
                 "序列比小块多一个词元：忘了类别词元。",
                 "The sequence has one token more than there are patches: the class token.",
             ),
@@ -226,7 +228,7 @@ HIDE_PATCHES = Exercise(
         Mistake(
             "numbers",
             _numbers,
-            Words(
+            Bilingual(
                 "浮点数会被当成偏置：掩码是布尔张量。",
                 "Floats would be taken for a bias: a mask is boolean.",
             ),

@@ -8,8 +8,8 @@ from torch import Tensor
 from attention_book.attention import causal_mask, mask_from_lengths
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
 from attention_book.decoding import next_distribution
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _nucleus(probabilities: Tensor, p: float) -> Tensor:
@@ -21,8 +21,8 @@ def _distributions() -> Iterator[Probe]:
     yield Probe((torch.tensor([0.3, 0.05, 0.45, 0.2]), 0.6))
     yield Probe((torch.randn(11).softmax(dim=0), 0.9))
     sure = torch.tensor([0.05, 0.05, 0.8, 0.1])
-    yield Probe((sure, 0.5), Words("p 低于最大的概率", "p is below the largest probability"))
-    yield Probe((sure, 1.0), Words("p 是 1", "p is 1"))
+    yield Probe((sure, 0.5), Bilingual("p 低于最大的概率", "p is below the largest probability"))
+    yield Probe((sure, 1.0), Bilingual("p 是 1", "p is 1"))
 
 
 def _kept(probabilities: Tensor, p: float, *, crossing: bool) -> Tensor:
@@ -61,13 +61,13 @@ def _sums_to_one(answer: Answer) -> Finding | None:
             given = {"probabilities": probabilities, "p": p}
             return Finding(
                 given,
-                Words("总和为 1 的概率", "probabilities that sum to 1"),
-                Words(f"总和 {total:.4f}", f"the sum {total:.4f}"),
+                Bilingual("总和为 1 的概率", "probabilities that sum to 1"),
+                Bilingual(f"总和 {total:.4f}", f"the sum {total:.4f}"),
             )
     return None
 
 
-_THRESHOLD = Words(
+_THRESHOLD = Bilingual(
     "门槛 p 管的是总和，不是单个词：从最可能的词起往下加，加够为止。",
     "The threshold p is for the sum, not for single words: add from the most probable word down"
     " until it is enough.",
@@ -75,7 +75,7 @@ _THRESHOLD = Words(
 
 TOP_P = Exercise(
     name="top-p",
-    task=Words(
+    task=Bilingual(
         "写 `nucleus(probabilities, p)`：留下合起来达到 p 的最少几个最可能的词，"
         "其余为 0，总和为 1。",
         "Write `nucleus(probabilities, p)`: keep the fewest most probable words that reach p"
@@ -87,7 +87,7 @@ TOP_P = Exercise(
         Mistake(
             "crossing-dropped",
             _without_crossing,
-            Words(
+            Bilingual(
                 "跨过门槛的那个词也要留：看它之前的总和够不够 p。"
                 "否则 p 低于最大的概率时，一个词也不剩。",
                 "The word that crosses the threshold stays: ask whether the sum before it"
@@ -97,7 +97,7 @@ TOP_P = Exercise(
         Mistake(
             "not-renormalised",
             lambda probabilities, p: _kept(probabilities, p, crossing=True),
-            Words(
+            Bilingual(
                 "留下的概率加起来不到 1：还要除以它们的总和。",
                 "What is kept doesn't sum to 1: divide by its sum.",
             ),
@@ -105,7 +105,7 @@ TOP_P = Exercise(
         Mistake(
             "unsorted",
             _in_order_of_the_vocabulary,
-            Words(
+            Bilingual(
                 "累加之前要先按概率从大到小排：现在是照词表的次序加的。",
                 "Sort from the most probable word down before adding up; now the order is that of"
                 " the vocabulary.",
@@ -114,7 +114,7 @@ TOP_P = Exercise(
         Mistake(
             "left-sorted",
             _left_sorted,
-            Words(
+            Bilingual(
                 "概率排过序，却没有放回原处：第 i 个数要是第 i 个词的。",
                 "The probabilities were sorted and not put back: number i belongs to word i.",
             ),
@@ -123,7 +123,9 @@ TOP_P = Exercise(
         Mistake("single-words", lambda x, p: _each_above(x, (1 - p) * float(x.max())), _THRESHOLD),
         Mistake("single-words", lambda x, p: _each_above(x, 1 - p), _THRESHOLD),
     ),
-    laws=(Law("sums-to-one", Words("总和为 1。", "The probabilities sum to 1."), _sums_to_one),),
+    laws=(
+        Law("sums-to-one", Bilingual("总和为 1。", "The probabilities sum to 1."), _sums_to_one),
+    ),
 )
 
 
@@ -134,10 +136,10 @@ def _prefix(lengths: Tensor, n: int) -> Tensor:
 def _prefixes() -> Iterator[Probe]:
     yield Probe((torch.tensor([3]), 5))
     yield Probe(
-        (torch.tensor([2, 4, 1]), 6), Words("各句的前缀不一样长", "prefixes differ in length")
+        (torch.tensor([2, 4, 1]), 6), Bilingual("各句的前缀不一样长", "prefixes differ in length")
     )
     yield Probe(
-        (torch.tensor([0, 4]), 4), Words("前缀是空的，或是全句", "no prefix, or all prefix")
+        (torch.tensor([0, 4]), 4), Bilingual("前缀是空的，或是全句", "no prefix, or all prefix")
     )
 
 
@@ -152,7 +154,7 @@ def _one_more(lengths: Tensor, n: int) -> Tensor:
 
 PREFIX_MASK = Exercise(
     name="prefix-mask",
-    task=Words(
+    task=Bilingual(
         "写 `prefix_mask(lengths, n)`：第 b 句的前 lengths[b] 个词互相都看得见，"
         "其余的只看自己和以前；形状 (batch, n, n)。",
         "Write `prefix_mask(lengths, n)`: the first lengths[b] words of sentence b see one another,"
@@ -164,7 +166,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "causal-only",
             lambda lengths, n: causal_mask(n).expand(len(lengths), n, n),
-            Words(
+            Bilingual(
                 "这是 GPT 的掩码：前缀里的词还看不见前缀里后面的词。",
                 "This is GPT's mask: words of the prefix don't see later words of it yet.",
             ),
@@ -172,7 +174,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "prefix-sees-all",
             _prefix_sees_all,
-            Words(
+            Bilingual(
                 "放开的是行：前缀里的词现在连后面要写的词也看得见。该放开的是前缀那几列。",
                 "You opened rows: words of the prefix now see the text that is still to be written."
                 " Open the prefix's columns.",
@@ -181,7 +183,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "and-instead-of-or",
             lambda lengths, n: causal_mask(n) & mask_from_lengths(lengths, n),
-            Words(
+            Bilingual(
                 "两个条件满足一个就可以看：是 `|`，不是 `&`。",
                 "Either condition is enough to see: `|`, not `&`.",
             ),
@@ -189,7 +191,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "prefix-only",
             lambda lengths, n: mask_from_lengths(lengths, n).expand(len(lengths), n, n),
-            Words(
+            Bilingual(
                 "前缀以后的词也要看得见自己和以前：还缺因果掩码。",
                 "Words after the prefix must see themselves and the past, too: the causal mask is"
                 " missing.",
@@ -198,7 +200,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "one-too-many",
             _one_more,
-            Words(
+            Bilingual(
                 "多放开了一列：前缀是位置 0 到 length - 1，用 `<`。",
                 "One column too many: the prefix is the positions 0 to length - 1, so `<`.",
             ),
@@ -206,7 +208,7 @@ PREFIX_MASK = Exercise(
         Mistake(
             "one-length-for-all",
             lambda lengths, n: _prefix(lengths[:1], n).expand(len(lengths), n, n),
-            Words(
+            Bilingual(
                 "每句有自己的前缀长度，现在都用了第一句的。",
                 "Each sentence has a prefix of its own; all got the first one's.",
             ),

@@ -15,7 +15,7 @@ from attention_book.attention import (
     window_mask,
 )
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _masks() -> Iterator[Probe]:
@@ -25,15 +25,17 @@ def _masks() -> Iterator[Probe]:
     yield Probe((torch.ones(4, 4, dtype=torch.bool),))
     yield Probe(
         (window_mask(8, radius=1) & ~torch.eye(8, dtype=torch.bool),),
-        Words("掩码里没有自己", "nobody sees itself"),
+        Bilingual("掩码里没有自己", "nobody sees itself"),
     )
-    yield Probe((torch.ones(1, 1, dtype=torch.bool),), Words("只有一个位置", "a single position"))
-    yield Probe((block_mask(6, block_size=3),), Words("块与块不相通", "blocks do not meet"))
-    yield Probe((causal_mask(5),), Words("看不见未来", "the future is hidden"))
+    yield Probe(
+        (torch.ones(1, 1, dtype=torch.bool),), Bilingual("只有一个位置", "a single position")
+    )
+    yield Probe((block_mask(6, block_size=3),), Bilingual("块与块不相通", "blocks do not meet"))
+    yield Probe((causal_mask(5),), Bilingual("看不见未来", "the future is hidden"))
     yield Probe((strided_mask(9, stride=2) | window_mask(9, radius=1),))
-    yield Probe((dilated_mask(5, radius=2, dilation=2),), Words("有空隙", "there are gaps"))
+    yield Probe((dilated_mask(5, radius=2, dilation=2),), Bilingual("有空隙", "there are gaps"))
     one_way = torch.eye(6, dtype=torch.bool).roll(1, dims=1)
-    yield Probe((one_way,), Words("一个看一个，围成一圈", "each sees the next, in a ring"))
+    yield Probe((one_way,), Bilingual("一个看一个，围成一圈", "each sees the next, in a ring"))
 
 
 def _layers_needed(mask: Tensor) -> int | None:
@@ -81,7 +83,7 @@ def _length_for_never(mask: Tensor) -> int:
     return len(mask) if needed is None else needed
 
 
-_COUNT = Words(
+_COUNT = Bilingual(
     "差了一层：0 层之后每个位置只有自己，第 1 层之后才是掩码（并上自己）。",
     "One layer off: after 0 layers a position has only itself, and the mask (with itself) is"
     " what it has after the first.",
@@ -89,7 +91,7 @@ _COUNT = Words(
 
 LAYERS_NEEDED = Exercise(
     name="layers-needed",
-    task=Words(
+    task=Bilingual(
         "写 `layers_needed(mask)`：同一个掩码最少叠几层，每个位置都到得了每个位置；"
         "永远不能时返回 None。",
         "Write `layers_needed(mask)`: the smallest number of layers of one mask after which every"
@@ -101,7 +103,7 @@ LAYERS_NEEDED = Exercise(
         Mistake(
             "no-residual",
             _without_residual,
-            Words(
+            Bilingual(
                 "位置自己已有的不会丢：残差连接和查询都带着它，每一层都要并上对角线。",
                 "A position keeps what it has, by the residual connection and as its query: join"
                 " the diagonal at every layer.",
@@ -110,7 +112,7 @@ LAYERS_NEEDED = Exercise(
         Mistake(
             "single-position",
             _from_one,
-            Words(
+            Bilingual(
                 "只有一个位置时不需要任何一层：先检查，再加层。",
                 "A single position needs no layer at all: check first, then add a layer.",
             ),
@@ -120,7 +122,7 @@ LAYERS_NEEDED = Exercise(
         Mistake(
             "squared",
             _squared,
-            Words(
+            Bilingual(
                 "把结果自乘，层数就翻倍：1、2、4、8 层；每加一层，只再乘一次掩码。",
                 "Squaring the result doubles the layers: 1, 2, 4, 8; a further layer is one more"
                 " product with the mask.",
@@ -129,7 +131,7 @@ LAYERS_NEEDED = Exercise(
         Mistake(
             "never",
             _length_for_never,
-            Words(
+            Bilingual(
                 "有的图案永远不通：n 个位置时最长的路是 n−1 步，试完还不通就返回 None。",
                 "Some patterns never join all: among n positions the longest way has n−1 steps,"
                 " so return None if they are not all joined by then.",

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from attention_book.attention import causal_mask, dot_product_attention, mask_from_lengths
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
 from attention_book.course.exercises.named import Named
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: Self-attention over x (batch, position, feature) where only the first words are real.
 Padded = Callable[[Tensor, Tensor], Tensor]
@@ -45,12 +45,12 @@ def _last_word_lost(x: Tensor, lengths: Tensor) -> Tensor:
 
 def _implementations() -> Iterator[Probe]:
     for function, about in (
-        (_deaf, Words("实现不理会长度", "the implementation ignores the lengths")),
-        (_inverted, Words("实现把掩码弄反了", "the implementation inverts the mask")),
-        (_one_too_many, Words("实现多看了一个", "the implementation looks at one too many")),
-        (_last_word_lost, Words("实现漏了最后一个真词", "the last real word is left out")),
-        (_first_length_for_all, Words("各句都用了第一句的长度", "one length is used for all")),
-        (_healthy, Words("实现是对的", "the implementation is right")),
+        (_deaf, Bilingual("实现不理会长度", "the implementation ignores the lengths")),
+        (_inverted, Bilingual("实现把掩码弄反了", "the implementation inverts the mask")),
+        (_one_too_many, Bilingual("实现多看了一个", "the implementation looks at one too many")),
+        (_last_word_lost, Bilingual("实现漏了最后一个真词", "the last real word is left out")),
+        (_first_length_for_all, Bilingual("各句都用了第一句的长度", "one length is used for all")),
+        (_healthy, Bilingual("实现是对的", "the implementation is right")),
     ):
         yield Probe((Named(function.__name__[1:].replace("_", "-"), function),), about)
 
@@ -97,7 +97,7 @@ def _equal_lengths(attention: Padded) -> bool:
     return torch.allclose(attention(x, lengths), expected, atol=1e-5)
 
 
-_NOTHING_HIDDEN = Words(
+_NOTHING_HIDDEN = Bilingual(
     "这个测试失败不了：长度不小于键数，什么也没遮；输入若全相同，遮了也看不出。"
     "用随机的输入和小于键数的长度。",
     "This test cannot fail: no length is below the number of keys, so nothing is hidden; and with"
@@ -106,7 +106,7 @@ _NOTHING_HIDDEN = Words(
 
 MASK_TEST = Exercise(
     name="mask-test",
-    task=Words(
+    task=Bilingual(
         "写一个测试 `test(attention)`：对的实现返回 True，错的返回 False。"
         "`attention(x, lengths)` 是带填充掩码的自注意力，x 的形状是（批量，位置，8）。",
         "Write a test `test(attention)` that returns True for a right implementation and False"
@@ -119,7 +119,7 @@ MASK_TEST = Exercise(
         Mistake(
             "cannot-fail",
             _always,
-            Words(
+            Bilingual(
                 "它什么都放行：比较数值，不要只比较形状。",
                 "It lets everything pass: compare numbers, not shapes alone.",
             ),
@@ -129,7 +129,7 @@ MASK_TEST = Exercise(
         Mistake(
             "padding-alone",
             _padding_alone,
-            Words(
+            Bilingual(
                 "只动了填充：看得太少的实现也通过了。再动一个真词，输出必须动。",
                 "Only the padding was moved, and an implementation that sees too little passes as"
                 " well. Move a real word too: then the outputs must move.",
@@ -138,7 +138,7 @@ MASK_TEST = Exercise(
         Mistake(
             "equal-lengths",
             _equal_lengths,
-            Words(
+            Bilingual(
                 "所有句子一样长，句子弄混了也看不出：取不同的长度。",
                 "All sentences have one length, and a mix-up between them does not show: take"
                 " different ones.",
@@ -147,7 +147,7 @@ MASK_TEST = Exercise(
         Mistake(
             "cannot-pass",
             _never,
-            Words("对的实现也通不过。", "A right implementation does not pass either."),
+            Bilingual("对的实现也通不过。", "A right implementation does not pass either."),
         ),
     ),
 )
@@ -182,7 +182,7 @@ def _looks_ahead(layer: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 LOOKS_AHEAD = Exercise(
     name="looks-ahead",
-    task=Words(
+    task=Bilingual(
         "写 `looks_ahead(layer, x)`：只靠调用 `layer(x)`（x 的形状是（位置，特征）），"
         "判断某个位置的输出是否取决于后面的输入。",
         "Write `looks_ahead(layer, x)`: by nothing but calls of `layer(x)`, with x (position,"
@@ -194,7 +194,7 @@ LOOKS_AHEAD = Exercise(
         Mistake(
             "own-place-counted",
             lambda layer, x: _moves(layer, x, -1, slice(None)),
-            Words(
+            Bilingual(
                 "改动的那个位置自己也算进去了：它的输出当然会动，只比较它前面的。",
                 "The changed position itself is counted: its own output moves, of course. Compare"
                 " those before it.",
@@ -203,7 +203,7 @@ LOOKS_AHEAD = Exercise(
         Mistake(
             "wrong-direction",
             lambda layer, x: _moves(layer, x, 0, slice(1, None)),
-            Words(
+            Bilingual(
                 "方向反了：改的是前面的词，看的是后面的输出，那本来就该动。",
                 "The wrong direction: an earlier word was changed and later outputs looked at,"
                 " which should move.",
@@ -212,12 +212,12 @@ LOOKS_AHEAD = Exercise(
         Mistake(
             "always-no",
             lambda layer, x: False,
-            Words("它从不报警。", "It never raises an alarm."),
+            Bilingual("它从不报警。", "It never raises an alarm."),
         ),
         Mistake(
             "last-word-only",
             lambda layer, x: _moves(layer, x, -1, slice(None, -1)),
-            Words(
+            Bilingual(
                 "只改了最后一个词：泄漏可能只在中间，每个词都要改一遍。",
                 "Only the last word was changed: a leak may lie in the middle alone. Change every"
                 " word in turn.",

@@ -7,15 +7,15 @@ from torch import Tensor
 
 from attention_book.attention import block_mask, causal_mask, global_mask
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _sizes() -> Iterator[Probe]:
     yield Probe((8, 4, 1))
     yield Probe((12, 3, 2))
-    yield Probe((10, 4, 1), Words("最后一块不满", "the last block is not full"))
-    yield Probe((6, 3, 3), Words("整块都是摘要", "the whole block is a summary"))
-    yield Probe((7, 3, 0), Words("没有摘要", "there are no summaries"))
+    yield Probe((10, 4, 1), Bilingual("最后一块不满", "the last block is not full"))
+    yield Probe((6, 3, 3), Bilingual("整块都是摘要", "the whole block is a summary"))
+    yield Probe((7, 3, 0), Bilingual("没有摘要", "there are no summaries"))
 
 
 def _summaries(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
@@ -74,12 +74,12 @@ def _whole_past(num_positions: int, block_size: int, num_summaries: int) -> Tens
     return ~_without_past(num_positions, block_size, num_summaries) & causal_mask(num_positions)
 
 
-_FUTURE = Words(
+_FUTURE = Bilingual(
     "未来漏了进来：`&` 比 `|` 结合得更紧，先用括号把两部分并起来，再用因果掩码一起裁。",
     "The future leaks in: `&` binds more tightly than `|`. Join the two parts in brackets, and"
     " then cut both with the causal mask.",
 )
-_SUMMARY_AXIS = Words(
+_SUMMARY_AXIS = Bilingual(
     "摘要指的是键：所有查询都看得见它。沿键的轴（最后一个轴）标记，摘要自己并不因此看得更多。",
     "A summary is a key that all queries see. Mark it along the axis of the keys, the last one;"
     " as a query it sees no more than others do.",
@@ -87,7 +87,7 @@ _SUMMARY_AXIS = Words(
 
 FIXED_PATTERN = Exercise(
     name="fixed-pattern",
-    task=Words(
+    task=Bilingual(
         "写 `fixed(num_positions, block_size, num_summaries)`：布尔掩码，不看未来，"
         "看得见自己的块和每一块最后 `num_summaries` 个位置。",
         "Write `fixed(num_positions, block_size, num_summaries)`: a boolean mask that never sees"
@@ -102,7 +102,7 @@ FIXED_PATTERN = Exercise(
         Mistake(
             "and-for-or",
             _both_at_once,
-            Words(
+            Bilingual(
                 "两个图案要并起来：看得见其一就行，用 `|`；`&` 只留下两者都有的。",
                 "The two patterns are joined: one of them is enough, so `|`; `&` keeps only what"
                 " both have.",
@@ -111,7 +111,7 @@ FIXED_PATTERN = Exercise(
         Mistake(
             "first-of-block",
             _first_of_block,
-            Words(
+            Bilingual(
                 "摘要是每块的末尾，不是开头：它要先看见块里别的位置，才有东西可转告。",
                 "The summaries end the block, they do not begin it: only there have they seen the"
                 " rest of it and something to pass on.",
@@ -122,7 +122,7 @@ FIXED_PATTERN = Exercise(
         Mistake(
             "off-by-one",
             _one_too_many,
-            Words(
+            Bilingual(
                 "多了一个摘要：余数从 0 数起，最后 c 个的余数不小于 `block_size - c`。",
                 "One summary too many: remainders count from 0, and those of the last c are"
                 " `block_size - c` or more.",
@@ -131,7 +131,9 @@ FIXED_PATTERN = Exercise(
         Mistake(
             "inverted",
             _whole_past,
-            Words("掩码反了：True 表示可以看。", "The mask is inverted: True means “may attend”."),
+            Bilingual(
+                "掩码反了：True 表示可以看。", "The mask is inverted: True means “may attend”."
+            ),
         ),
     ),
 )

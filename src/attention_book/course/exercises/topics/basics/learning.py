@@ -7,14 +7,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _inputs_and_weights() -> Iterator[Probe]:
     yield Probe((torch.tensor([1.0, 0.0, 0.0]), 1.0, 1.0))
-    yield Probe((torch.randn(4), 0.7, -0.5), Words("记忆带负号", "the memory changes sign"))
+    yield Probe((torch.randn(4), 0.7, -0.5), Bilingual("记忆带负号", "the memory changes sign"))
     yield Probe(
-        (torch.randn(1), 0.9, 0.4), Words("句子只有一个词", "the sentence has a single word")
+        (torch.randn(1), 0.9, 0.4), Bilingual("句子只有一个词", "the sentence has a single word")
     )
 
 
@@ -28,7 +28,7 @@ def _states(step: Callable[[Tensor, Tensor], Tensor], inputs: Tensor, first: flo
 
 RECURRENT_STEPS = Exercise(
     name="recurrent-steps",
-    task=Words(
+    task=Bilingual(
         "写 `states(inputs, w, u)`：从 h = 0 出发，对每个输入 x 做一步 h ← tanh(w·x + u·h)，"
         "返回所有的 h。",
         "Write `states(inputs, w, u)`: start from h = 0, take one step h ← tanh(w·x + u·h) for"
@@ -40,7 +40,7 @@ RECURRENT_STEPS = Exercise(
         Mistake(
             "no-memory",
             lambda inputs, w, u: torch.tanh(w * inputs),
-            Words(
+            Bilingual(
                 "每一步都忘了前一步：上一个 h 要乘以 u，加进来（见“循环网络的一步”）。",
                 "Each step has forgotten the one before: the previous h enters, times u (section"
                 " “One step of a recurrent network”).",
@@ -49,12 +49,12 @@ RECURRENT_STEPS = Exercise(
         Mistake(
             "no-tanh",
             lambda inputs, w, u: _states(lambda x, h: w * x + u * h, inputs),
-            Words("每一步都少了 tanh。", "The tanh of each step is missing."),
+            Bilingual("每一步都少了 tanh。", "The tanh of each step is missing."),
         ),
         Mistake(
             "swapped",
             lambda inputs, w, u: _states(lambda x, h: torch.tanh(u * x + w * h), inputs),
-            Words(
+            Bilingual(
                 "两个权重对调了：w 乘输入，u 乘上一个状态。",
                 "The two weights are swapped: w goes with the input, u with the last state.",
             ),
@@ -62,7 +62,7 @@ RECURRENT_STEPS = Exercise(
         Mistake(
             "last-only",
             lambda inputs, w, u: _states(lambda x, h: torch.tanh(w * x + u * h), inputs)[-1:],
-            Words("要返回每一步的 h，不只是最后一个。", "Return every h, not the last alone."),
+            Bilingual("要返回每一步的 h，不只是最后一个。", "Return every h, not the last alone."),
         ),
     ),
 )
@@ -79,7 +79,7 @@ def _of_the_right_word(log_weights: Tensor, targets: Tensor) -> Tensor:
 
 CROSS_ENTROPY = Exercise(
     name="cross-entropy",
-    task=Words(
+    task=Bilingual(
         "写 `loss(logits, targets)`：每一行是一个位置，列是词；"
         "返回正确的词的概率的负对数，取所有位置的平均。不要用 `F.cross_entropy`。",
         "Write `loss(logits, targets)`: rows are positions and columns are words; return minus"
@@ -92,12 +92,12 @@ CROSS_ENTROPY = Exercise(
         Mistake(
             "summed",
             lambda logits, targets: F.cross_entropy(logits, targets, reduction="sum"),
-            Words("要取平均，不是求和。", "Average over the positions; do not add them up."),
+            Bilingual("要取平均，不是求和。", "Average over the positions; do not add them up."),
         ),
         Mistake(
             "no-softmax",
             _of_the_right_word,
-            Words(
+            Bilingual(
                 "对数几率还不是概率：先做 softmax，再取对数（见“交叉熵”）。",
                 "Logits are not probabilities yet: take the softmax first, then its logarithm"
                 " (section “Cross-entropy”).",
@@ -106,12 +106,12 @@ CROSS_ENTROPY = Exercise(
         Mistake(
             "no-logarithm",
             lambda logits, targets: _of_the_right_word(logits.softmax(dim=-1), targets),
-            Words("少了对数。", "The logarithm is missing."),
+            Bilingual("少了对数。", "The logarithm is missing."),
         ),
         Mistake(
             "softmax-twice",
             lambda logits, targets: F.cross_entropy(logits.softmax(dim=-1), targets),
-            Words(
+            Bilingual(
                 "softmax 做了两次：`F.cross_entropy` 和 `log_softmax` 里已经有一次。",
                 "The softmax was taken twice: `F.cross_entropy` and `log_softmax` contain one.",
             ),
@@ -119,7 +119,7 @@ CROSS_ENTROPY = Exercise(
         Mistake(
             "wrong-axis",
             lambda logits, targets: _of_the_right_word(logits.log_softmax(dim=0), targets),
-            Words(
+            Bilingual(
                 "softmax 要沿着词的轴，也就是最后一个轴。",
                 "The softmax runs over the words, which are the last axis.",
             ),
@@ -139,7 +139,7 @@ def _in_place(w: Tensor, gradient: Tensor, learning_rate: float) -> Tensor:
 
 GRADIENT_STEP = Exercise(
     name="gradient-step",
-    task=Words(
+    task=Bilingual(
         "写 `step(w, gradient, learning_rate)`：返回梯度下降一步之后的参数，不改动 w。",
         "Write `step(w, gradient, learning_rate)`: the parameters after one step of gradient"
         " descent, without changing w.",
@@ -150,7 +150,7 @@ GRADIENT_STEP = Exercise(
         Mistake(
             "uphill",
             lambda w, gradient, learning_rate: w + learning_rate * gradient,
-            Words(
+            Bilingual(
                 "梯度指向损失增大的方向：要减去它（见“沿着梯度往下走”）。",
                 "The gradient points to where the loss grows: subtract it (section “Downhill”).",
             ),
@@ -158,17 +158,19 @@ GRADIENT_STEP = Exercise(
         Mistake(
             "no-rate",
             lambda w, gradient, learning_rate: w - gradient,
-            Words("步子要乘以学习率。", "The step is the gradient times the learning rate."),
+            Bilingual("步子要乘以学习率。", "The step is the gradient times the learning rate."),
         ),
         Mistake(
             "step-alone",
             lambda w, gradient, learning_rate: -learning_rate * gradient,
-            Words("这只是步子：还要加到参数上。", "This is the step: add it to the parameters."),
+            Bilingual(
+                "这只是步子：还要加到参数上。", "This is the step: add it to the parameters."
+            ),
         ),
         Mistake(
             "in-place",
             _in_place,
-            Words(
+            Bilingual(
                 "这里要求不改动 w：`sub_` 改写了它。",
                 "w was not to be changed: `sub_` overwrites it.",
             ),

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from attention_book.attention import alibi_slopes
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _alibi(num_heads: int, num_positions: int) -> Tensor:
@@ -35,7 +35,7 @@ def _one_slope(num_heads: int, num_positions: int) -> Tensor:
 
 ALIBI_BIAS = Exercise(
     name="alibi-bias",
-    task=Words(
+    task=Bilingual(
         "写 `alibi(num_heads, num_positions)`：加到评分上的偏置（头，查询，键），等于 −m·|i − j|，"
         "斜率 m 是 2 的 −8h/H 次方，h 从 1 到 H（H 是 2 的幂）。",
         "Write `alibi(num_heads, num_positions)`: the bias of the scores (head, query, key), which"
@@ -48,7 +48,7 @@ ALIBI_BIAS = Exercise(
         Mistake(
             "wrong-sign",
             _growing,
-            Words(
+            Bilingual(
                 "符号反了：越远，评分该越低。",
                 "The sign is wrong: the further away, the lower the score.",
             ),
@@ -56,7 +56,7 @@ ALIBI_BIAS = Exercise(
         Mistake(
             "future-favoured",
             _signed,
-            Words(
+            Bilingual(
                 "没有取绝对值：后面的键得到了正的偏置，越远越受偏爱。",
                 "The absolute value is missing: later keys get a positive bias, the more the"
                 " further away.",
@@ -65,7 +65,7 @@ ALIBI_BIAS = Exercise(
         Mistake(
             "slopes-from-one",
             _slope_one_first,
-            Words(
+            Bilingual(
                 "h 从 1 数起：第一个头的斜率是 2 的 −8/H 次方，不是 1。",
                 "h counts from 1: the slope of the first head is 2 to the power of −8/H, not 1.",
             ),
@@ -73,7 +73,7 @@ ALIBI_BIAS = Exercise(
         Mistake(
             "one-slope",
             _one_slope,
-            Words("每个头各有自己的斜率。", "Every head has a slope of its own."),
+            Bilingual("每个头各有自己的斜率。", "Every head has a slope of its own."),
         ),
     ),
 )

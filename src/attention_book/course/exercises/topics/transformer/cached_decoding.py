@@ -8,7 +8,7 @@ from torch import Tensor
 from attention_book.attention import causal_mask, dot_product_attention
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 #: The output, and the keys and values to keep.
 Step = tuple[Tensor, Tensor, Tensor]
@@ -19,7 +19,7 @@ def _one_word_each() -> Iterator[Probe]:
     yield Probe((torch.randn(1, 4), *torch.randn(2, 3, 4), *torch.randn(3, 4, 4)))
     yield Probe(
         (torch.randn(1, 4), *torch.empty(2, 0, 4), *torch.randn(3, 4, 4)),
-        Words("还没有过去", "there is no past yet"),
+        Bilingual("还没有过去", "there is no past yet"),
     )
 
 
@@ -63,7 +63,7 @@ def _newest_first(
 
 CACHED_STEP = Exercise(
     name="cached-step",
-    task=Words(
+    task=Bilingual(
         "写 `step(x, keys, values, W_q, W_k, W_v)`：带键值缓存走一步。x 是新词（1，特征），"
         "keys 与 values 是存下的过去；返回 (output, keys, values)，新词也在其中。",
         "Write `step(x, keys, values, W_q, W_k, W_v)`: one step with a key–value cache. x is the"
@@ -76,7 +76,7 @@ CACHED_STEP = Exercise(
         Mistake(
             "keeps-inputs",
             _keeps_inputs,
-            Words(
+            Bilingual(
                 "存下的是输入，不是键和值：过去的每个词每一步都重新投影，代价随长度增长。"
                 "先投影新词，再接到缓存后面。",
                 "What is kept are inputs, not keys and values: every word of the past is projected"
@@ -87,7 +87,7 @@ CACHED_STEP = Exercise(
         Mistake(
             "newest-not-seen",
             _sees_only_the_past,
-            Words(
+            Bilingual(
                 "新词看不见自己：先把它的键和值接上，再看。",
                 "The new word does not see itself: append its key and value before looking.",
             ),
@@ -95,7 +95,7 @@ CACHED_STEP = Exercise(
         Mistake(
             "newest-not-kept",
             _forgets,
-            Words(
+            Bilingual(
                 "新词没有存下来：返回接上新词之后的 keys 与 values。",
                 "The new word is not kept: return keys and values with it appended.",
             ),
@@ -103,12 +103,14 @@ CACHED_STEP = Exercise(
         Mistake(
             "past-dropped",
             _keeps_newest_only,
-            Words("只存下了新词，过去全丢了。", "Only the new word is kept, and the past is lost."),
+            Bilingual(
+                "只存下了新词，过去全丢了。", "Only the new word is kept, and the past is lost."
+            ),
         ),
         Mistake(
             "newest-first",
             _newest_first,
-            Words(
+            Bilingual(
                 "新词要接在最后：输出虽然一样，缓存的次序却与位置对不上了。",
                 "The new word goes to the end: the output is the same, but the order of the cache"
                 " no longer matches the positions.",
@@ -120,8 +122,8 @@ CACHED_STEP = Exercise(
 
 def _both_modes() -> Iterator[Probe]:
     x = torch.randn(3, 4)
-    yield Probe((x, True), Words("是训练模式", "the mode is training"))
-    yield Probe((x, False), Words("是评估模式", "the mode is evaluation"))
+    yield Probe((x, True), Bilingual("是训练模式", "the mode is training"))
+    yield Probe((x, False), Bilingual("是评估模式", "the mode is evaluation"))
     yield Probe((torch.randn(2, 5, 4), True))
     yield Probe((torch.randn(2, 5, 4), False))
 
@@ -155,23 +157,25 @@ def _future_is_hidden(answer: Answer) -> Finding | None:
         if not moved < 1e-5:
             return Finding(
                 {"x": x, "training": training},
-                Words(
+                Bilingual(
                     "只改最后一个词，前面的输出不动",
                     "with another last word, the same earlier outputs",
                 ),
-                Words(f"前面的输出动了 {moved:.3f}", f"earlier outputs that move by {moved:.3f}"),
+                Bilingual(
+                    f"前面的输出动了 {moved:.3f}", f"earlier outputs that move by {moved:.3f}"
+                ),
             )
     return None
 
 
-_OFF_BY_ONE = Words(
+_OFF_BY_ONE = Bilingual(
     "因果掩码差了一格：每个词看得见自己和前面的词，不多也不少。",
     "The causal mask is off by one: a word sees itself and the words before it, no more, no less.",
 )
 
 CAUSAL_IN_BOTH_MODES = Exercise(
     name="causal-in-both-modes",
-    task=Words(
+    task=Bilingual(
         "写 `decode(x, training)`：以 x（位置，特征）为查询、键和值的因果点积注意力。",
         "Write `decode(x, training)`: causal dot-product attention with x (position, feature) for"
         " queries, keys and values.",
@@ -182,7 +186,7 @@ CAUSAL_IN_BOTH_MODES = Exercise(
         Mistake(
             "in-training-only",
             _in_training_only,
-            Words(
+            Bilingual(
                 "评估模式下没有掩码：可是算留出数据的损失、给译文打分，也在评估模式下送进整句。"
                 "因果性不归 `train()` 管。",
                 "No mask in evaluation mode, though held-out losses and scores run whole sentences"
@@ -192,7 +196,7 @@ CAUSAL_IN_BOTH_MODES = Exercise(
         Mistake(
             "in-evaluation-only",
             _in_evaluation_only,
-            Words(
+            Bilingual(
                 "训练时没有掩码：模型会学着抄答案。",
                 "No mask in training: the model will learn to copy the answers.",
             ),
@@ -203,7 +207,7 @@ CAUSAL_IN_BOTH_MODES = Exercise(
     laws=(
         Law(
             "future-is-hidden",
-            Words(
+            Bilingual(
                 "改动后面的词，前面的输出不动，两种模式都一样。",
                 "A change of a later word moves no earlier output, in either mode.",
             ),

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_book.attention import causal_mask, masked_softmax
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _words_and_projections() -> Iterator[Probe]:
@@ -63,14 +63,14 @@ def _unscaled(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
     return masked_softmax(_scores(x, W_q, W_k), causal_mask(len(x))) @ x @ W_v
 
 
-_OFF_BY_ONE = Words(
+_OFF_BY_ONE = Bilingual(
     "因果掩码差了一格：第 i 个词可以看第 1 到第 i 个，包括它自己。",
     "The causal mask is off by one: word i may see the words 1 to i, itself included.",
 )
 
 CAUSAL_SELF_ATTENTION = Exercise(
     name="causal-self-attention",
-    task=Words(
+    task=Bilingual(
         "写 `attend(x, W_q, W_k, W_v)`：一个头的因果自注意力，"
         "x 的形状是（位置，特征），各投影是 `x @ W`。",
         "Write `attend(x, W_q, W_k, W_v)`: causal self-attention with one head; x has the shape"
@@ -82,12 +82,12 @@ CAUSAL_SELF_ATTENTION = Exercise(
         Mistake(
             "no-mask",
             _sees_all,
-            Words("没有掩码：每个词都看见了未来。", "No mask: every word sees the future."),
+            Bilingual("没有掩码：每个词都看见了未来。", "No mask: every word sees the future."),
         ),
         Mistake(
             "masked-afterwards",
             _masked_afterwards,
-            Words(
+            Bilingual(
                 "softmax 之后才遮，分母里还有未来：掩码要放在 softmax 之前。",
                 "Masked after the softmax, the future is still in the denominator: mask before.",
             ),
@@ -98,7 +98,7 @@ CAUSAL_SELF_ATTENTION = Exercise(
         Mistake(
             "mask-upside-down",
             _future_only,
-            Words(
+            Bilingual(
                 "掩码上下颠倒，每个词只看得见自己和未来：要 `tril`，不要 `triu`。",
                 "The mask is upside down, and a word sees itself and the future: take `tril`, not"
                 " `triu`.",
@@ -107,12 +107,12 @@ CAUSAL_SELF_ATTENTION = Exercise(
         Mistake(
             "divided-by-d",
             _divided_by_d,
-            Words("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
+            Bilingual("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
         ),
         Mistake(
             "not-scaled",
             _unscaled,
-            Words("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+            Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
 from attention_book.course.exercises.named import Named
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 Parameters = Mapping[str, Tensor]
 
@@ -63,7 +63,7 @@ def _exactly_equal(function: Callable[..., Tensor], parameters: Parameters) -> s
 
 DEAD_PARAMETERS = Exercise(
     name="dead-parameters",
-    task=Words(
+    task=Bilingual(
         "写 `dead(function, parameters)`：返回一个集合，"
         "里面是改了也不影响 `function(**parameters)` 的参数的名字。",
         "Write `dead(function, parameters)`: return the set of the names of those parameters"
@@ -75,7 +75,7 @@ DEAD_PARAMETERS = Exercise(
         Mistake(
             "rounding-taken-for-life",
             _without_gradient,
-            Words(
+            Bilingual(
                 "舍入误差不是生命：约掉的参数，梯度也很少恰好是 0，输出也很少一位不差。"
                 "改动它，用 `allclose` 比较输出。",
                 "Rounding error is no sign of life: the gradient of a parameter that cancels is"
@@ -86,7 +86,7 @@ DEAD_PARAMETERS = Exercise(
         Mistake(
             "rounding-taken-for-life",
             _exactly_equal,
-            Words(
+            Bilingual(
                 "舍入误差不是生命：输出很少一位不差，用 `allclose` 比较。",
                 "Rounding error is no sign of life: outputs are rarely equal to the last bit, so"
                 " compare with `allclose`.",
@@ -95,12 +95,12 @@ DEAD_PARAMETERS = Exercise(
         Mistake(
             "never-dead",
             lambda function, parameters: set(),
-            Words("它从不报告。", "It never reports any."),
+            Bilingual("它从不报告。", "It never reports any."),
         ),
         Mistake(
             "always-dead",
             lambda function, parameters: set(parameters),
-            Words("有用的参数也被报告了。", "Parameters that are of use are reported too."),
+            Bilingual("有用的参数也被报告了。", "Parameters that are of use are reported too."),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import causal_mask, masked_softmax
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _maps() -> Iterator[Probe]:
@@ -15,7 +15,7 @@ def _maps() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 5, 5).softmax(dim=-1),))
     yield Probe(
         (masked_softmax(torch.randn(2, 4, 4), causal_mask(4)),),
-        Words("权重是因果的", "the weights are causal"),
+        Bilingual("权重是因果的", "the weights are causal"),
     )
 
 
@@ -43,14 +43,14 @@ def _heads_mixed(weights: Tensor) -> Tensor:
     return _on_previous(weights).mean().expand(len(weights))
 
 
-_FIRST = Words(
+_FIRST = Bilingual(
     "第一个词没有前一个词：平均只取其余的 n − 1 个查询。",
     "The first word has no previous one: take the mean over the other n − 1 queries.",
 )
 
 PREVIOUS_WEIGHT = Exercise(
     name="previous-weight",
-    task=Words(
+    task=Bilingual(
         "写 `on_previous(weights)`：每个头平均把多少权重放在前一个词上；"
         "weights 的形状是（头，查询，键），返回（头）。",
         "Write `on_previous(weights)`: how much weight each head puts on the previous word on"
@@ -62,7 +62,7 @@ PREVIOUS_WEIGHT = Exercise(
         Mistake(
             "next-word",
             _on_next,
-            Words(
+            Bilingual(
                 "这是后一个词：行是查询，列是键，前一个在对角线的下方。",
                 "That is the next word: rows are queries, columns keys, and the previous one is"
                 " below the diagonal.",
@@ -71,7 +71,7 @@ PREVIOUS_WEIGHT = Exercise(
         Mistake(
             "own-word",
             _on_itself,
-            Words(
+            Bilingual(
                 "这是词自己：要对角线下方的一条。",
                 "That is the word itself: take the diagonal below.",
             ),
@@ -81,7 +81,7 @@ PREVIOUS_WEIGHT = Exercise(
         Mistake(
             "heads-mixed",
             _heads_mixed,
-            Words("各个头不要平均到一起。", "Do not average over the heads."),
+            Bilingual("各个头不要平均到一起。", "Do not average over the heads."),
         ),
     ),
 )

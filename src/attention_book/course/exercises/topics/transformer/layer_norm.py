@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.named import Named
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 _EPSILON = 1e-5
 
@@ -63,12 +63,14 @@ def _nobody_peeks(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"x": x, "gain": gain, "bias": bias},
-        Words("只改最后一个词，前面的输出不动", "with another last word, the same earlier outputs"),
-        Words(f"前面的输出动了 {moved:.3f}", f"earlier outputs that move by {moved:.3f}"),
+        Bilingual(
+            "只改最后一个词，前面的输出不动", "with another last word, the same earlier outputs"
+        ),
+        Bilingual(f"前面的输出动了 {moved:.3f}", f"earlier outputs that move by {moved:.3f}"),
     )
 
 
-_TIME = Words(
+_TIME = Bilingual(
     "平均和方差里有别的词，未来漏进了过去：只沿最后一个轴（特征）归一化。",
     "Mean and variance contain other words, and the future leaks into the past: normalise over"
     " the last axis, the features, alone.",
@@ -76,7 +78,7 @@ _TIME = Words(
 
 LAYER_NORM = Exercise(
     name="layer-norm",
-    task=Words(
+    task=Bilingual(
         "写 `norm(x, gain, bias)`：层归一化，x 的最后两个轴是（位置，特征），ε = 1e-5。",
         "Write `norm(x, gain, bias)`: layer normalisation; the last two axes of x are (position,"
         " feature), and ε = 1e-5.",
@@ -89,7 +91,7 @@ LAYER_NORM = Exercise(
         Mistake(
             "over-batch",
             _over_the_batch,
-            Words(
+            Bilingual(
                 "这是批量归一化：一个词的结果取决于同一批的别的句子。",
                 "This is batch normalisation: the result of a word depends on the other sentences"
                 " of its batch.",
@@ -98,7 +100,7 @@ LAYER_NORM = Exercise(
         Mistake(
             "unbiased-variance",
             _one_less,
-            Words(
+            Bilingual(
                 "方差除以的是特征数 d，不是 d − 1（`correction=0`）。",
                 "The variance is divided by the number of features d, not by d − 1"
                 " (`correction=0`).",
@@ -107,20 +109,20 @@ LAYER_NORM = Exercise(
         Mistake(
             "divided-by-variance",
             _by_variance,
-            Words(
+            Bilingual(
                 "除以的是标准差，不是方差。", "Divide by the standard deviation, not the variance."
             ),
         ),
         Mistake(
             "not-centred",
             _not_centred,
-            Words("还没有减去平均。", "The mean has not been subtracted."),
+            Bilingual("还没有减去平均。", "The mean has not been subtracted."),
         ),
     ),
     laws=(
         Law(
             "nobody-peeks",
-            Words(
+            Bilingual(
                 "每个词的归一化只看它自己。", "The norm of a word looks at nothing but that word."
             ),
             _nobody_peeks,
@@ -159,7 +161,7 @@ def _normalised_path(x: Tensor, sublayer: Layer, norm: Layer) -> Tensor:
 
 POST_NORM = Exercise(
     name="post-norm",
-    task=Words(
+    task=Bilingual(
         "写 `add_norm(x, sublayer, norm)`：后置归一化的一个子层，次序同 2017 年的论文。",
         "Write `add_norm(x, sublayer, norm)`: one sublayer with post-norm, in the order of the"
         " paper of 2017.",
@@ -170,7 +172,7 @@ POST_NORM = Exercise(
         Mistake(
             "pre-norm",
             _pre_norm,
-            Words(
+            Bilingual(
                 "这是前置归一化：后置的先相加，再归一化。",
                 "This is pre-norm: with post-norm, add first and normalise the sum.",
             ),
@@ -178,12 +180,14 @@ POST_NORM = Exercise(
         Mistake(
             "no-residual",
             _no_residual,
-            Words("残差不见了：x 没有加回来。", "The residual is missing: x is not added back."),
+            Bilingual(
+                "残差不见了：x 没有加回来。", "The residual is missing: x is not added back."
+            ),
         ),
         Mistake(
             "sum-not-normalised",
             _norm_inside,
-            Words(
+            Bilingual(
                 "归一化的只是子层的输出；该归一化的是相加之后的和。",
                 "Only the sublayer's output is normalised; it should be the sum.",
             ),
@@ -191,7 +195,7 @@ POST_NORM = Exercise(
         Mistake(
             "normalised-path",
             _normalised_path,
-            Words(
+            Bilingual(
                 "残差那条路也被归一化了，而和没有。",
                 "The residual path is normalised as well, and the sum is not.",
             ),

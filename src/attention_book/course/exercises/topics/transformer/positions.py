@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import sinusoids
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _angles(num_positions: int, d_model: int, first: int = 0) -> Tensor:
@@ -60,7 +60,7 @@ def _multiplied(num_positions: int, d_model: int) -> Tensor:
     return _alternating(angles)
 
 
-_EXPONENT = Words(
+_EXPONENT = Bilingual(
     "频率不对：第 i 对（从 0 数起）的频率是 10000 的 −2i/d 次方，一对正弦余弦共用一个。",
     "The frequencies are off: that of pair i (counted from 0) is 10000 to the power of −2i/d, and"
     " the sine and cosine of a pair share it.",
@@ -68,7 +68,7 @@ _EXPONENT = Words(
 
 SINUSOIDS = Exercise(
     name="sinusoids",
-    task=Words(
+    task=Bilingual(
         "写 `sinusoids(num_positions, d_model)`：偶数列是正弦，奇数列是余弦，位置从 0 数起。",
         "Write `sinusoids(num_positions, d_model)`: sines in the even columns, cosines in the odd"
         " ones, positions counted from 0.",
@@ -79,7 +79,7 @@ SINUSOIDS = Exercise(
         Mistake(
             "halves",
             _halves,
-            Words(
+            Bilingual(
                 "前一半是正弦，后一半是余弦：这样也行得通，但这里要的是交替排列。",
                 "Sines in the first half, cosines in the second: that works as well, but here they"
                 " should alternate.",
@@ -88,7 +88,7 @@ SINUSOIDS = Exercise(
         Mistake(
             "cosine-first",
             _cosine_first,
-            Words("正弦在先，余弦在后。", "The sine comes first, then the cosine."),
+            Bilingual("正弦在先，余弦在后。", "The sine comes first, then the cosine."),
         ),
         Mistake("wrong-exponent", _half_exponent, _EXPONENT),
         Mistake("wrong-exponent", _own_frequencies, _EXPONENT),
@@ -96,7 +96,7 @@ SINUSOIDS = Exercise(
         Mistake(
             "from-one",
             _from_one,
-            Words(
+            Bilingual(
                 "位置从 0 数起：第 1 行的角度全是 0。",
                 "Positions count from 0: every angle of the first row is 0.",
             ),
@@ -104,7 +104,7 @@ SINUSOIDS = Exercise(
         Mistake(
             "slow-first",
             _slow_first,
-            Words(
+            Bilingual(
                 "次序反了：最前面的一对转得最快，每步 1 弧度，往后越来越慢。",
                 "The wrong way round: the first pair is the fastest, one radian per step, and"
                 " each later pair is slower.",
@@ -116,9 +116,9 @@ SINUSOIDS = Exercise(
 
 def _words_at_places() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), 0))
-    yield Probe((torch.randn(1, 4), 2), Words("只来了第 3 个词", "word 3 comes alone"))
-    yield Probe((torch.randn(2, 8), 5), Words("来的是第 6、7 两个词", "words 6 and 7 come"))
-    yield Probe((torch.randn(1, 8), 1), Words("只来了第 2 个词", "word 2 comes alone"))
+    yield Probe((torch.randn(1, 4), 2), Bilingual("只来了第 3 个词", "word 3 comes alone"))
+    yield Probe((torch.randn(2, 8), 5), Bilingual("来的是第 6、7 两个词", "words 6 and 7 come"))
+    yield Probe((torch.randn(1, 8), 1), Bilingual("只来了第 2 个词", "word 2 comes alone"))
 
 
 def _placed(x: Tensor, offset: int) -> Tensor:
@@ -143,7 +143,7 @@ def _instead_of_word(x: Tensor, offset: int) -> Tensor:
 
 PLACE_WORDS = Exercise(
     name="place-words",
-    task=Words(
+    task=Bilingual(
         "写 `place(x, offset)`：给词向量 x（位置，特征）加上正弦位置编码，第一个词在位置 offset。",
         "Write `place(x, offset)`: add sinusoidal positions to the word vectors x (position,"
         " feature), the first of which stands at the position offset.",
@@ -154,7 +154,7 @@ PLACE_WORDS = Exercise(
         Mistake(
             "position-zero",
             _always_first,
-            Words(
+            Bilingual(
                 "每次都从位置 0 数起：单独送来的词全成了第一个词。用上 `offset`。",
                 "It counts from position 0 every time: words that come alone all become the"
                 " first. Use `offset`.",
@@ -163,7 +163,7 @@ PLACE_WORDS = Exercise(
         Mistake(
             "one-place-for-all",
             _all_at_offset,
-            Words(
+            Bilingual(
                 "一起来的几个词得到了同一个位置：第二个词在 offset + 1。",
                 "Words that come together all get one position: the second is at offset + 1.",
             ),
@@ -171,7 +171,7 @@ PLACE_WORDS = Exercise(
         Mistake(
             "one-too-far",
             _one_too_far,
-            Words(
+            Bilingual(
                 "多数了一个：第一个词就在位置 offset。",
                 "One too many: the first word stands at the position offset itself.",
             ),
@@ -179,7 +179,9 @@ PLACE_WORDS = Exercise(
         Mistake(
             "word-lost",
             _instead_of_word,
-            Words("词不见了：位置编码是加上去的。", "The word is gone: positions are added to it."),
+            Bilingual(
+                "词不见了：位置编码是加上去的。", "The word is gone: positions are added to it."
+            ),
         ),
     ),
 )

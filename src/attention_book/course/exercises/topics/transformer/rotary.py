@@ -8,12 +8,12 @@ from torch import Tensor
 from attention_book.attention import RotaryPositions, dot_product_attention, sinusoids
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _heads_at_places() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), 0))
-    yield Probe((torch.randn(1, 4), 2), Words("只来了第 3 个词", "word 3 comes alone"))
+    yield Probe((torch.randn(1, 4), 2), Bilingual("只来了第 3 个词", "word 3 comes alone"))
     yield Probe((torch.randn(4, 8), 3))
 
 
@@ -65,14 +65,14 @@ def _lengths_stay(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"x": x, "offset": 2},
-        Words(f"长度 {x.norm(dim=-1).tolist()}", f"lengths of {x.norm(dim=-1).tolist()}"),
-        Words(f"长度 {got.tolist()}", f"lengths of {got.tolist()}"),
+        Bilingual(f"长度 {x.norm(dim=-1).tolist()}", f"lengths of {x.norm(dim=-1).tolist()}"),
+        Bilingual(f"长度 {got.tolist()}", f"lengths of {got.tolist()}"),
     )
 
 
 ROTARY = Exercise(
     name="rotary",
-    task=Words(
+    task=Bilingual(
         "写 `rotate(x, offset)`：把 x（位置，特征）里相邻的每一对特征 (2i, 2i+1)"
         " 转过“位置 × 10000 的 −2i/d 次方”的角，第一个词在位置 offset。",
         "Write `rotate(x, offset)`: turn each pair of neighbouring features (2i, 2i+1) of x"
@@ -85,7 +85,7 @@ ROTARY = Exercise(
         Mistake(
             "pairs-of-halves",
             _pairs_of_halves,
-            Words(
+            Bilingual(
                 "这里把特征 j 与 j + d/2 配成一对；那样也自洽，但要的是相邻的两个，权重不通用。",
                 "This pairs feature j with j + d/2; that is consistent too, but asked for are"
                 " neighbours, and the two do not share weights.",
@@ -94,7 +94,7 @@ ROTARY = Exercise(
         Mistake(
             "mixed-pairs",
             _mixed_pairs,
-            Words(
+            Bilingual(
                 "角度按相邻的对排，特征却按前后两半配：一对里的两个转了不同的角，这不是旋转。",
                 "The angles are laid out for neighbours and the features paired by halves: the two"
                 " of a pair turn by different angles, which is no rotation.",
@@ -103,7 +103,7 @@ ROTARY = Exercise(
         Mistake(
             "backwards",
             _backwards,
-            Words(
+            Bilingual(
                 "转反了：新的第一个是 a·cos − b·sin。",
                 "Turned the wrong way: the new first feature is a·cos − b·sin.",
             ),
@@ -111,7 +111,7 @@ ROTARY = Exercise(
         Mistake(
             "minus-lost",
             _no_rotation,
-            Words(
+            Bilingual(
                 "少了一个负号：这样会改变长度，旋转不会。",
                 "A minus sign is missing: this changes lengths, which a rotation does not.",
             ),
@@ -119,12 +119,12 @@ ROTARY = Exercise(
         Mistake(
             "added",
             _added,
-            Words("旋转是乘，不是加。", "A rotation multiplies; nothing is added."),
+            Bilingual("旋转是乘，不是加。", "A rotation multiplies; nothing is added."),
         ),
         Mistake(
             "position-zero",
             _from_zero,
-            Words(
+            Bilingual(
                 "每次都从位置 0 转起：单独送来的词根本没有转。用上 `offset`。",
                 "It starts from position 0 every time: words that come alone are not turned at"
                 " all. Use `offset`.",
@@ -134,7 +134,7 @@ ROTARY = Exercise(
     laws=(
         Law(
             "lengths-stay",
-            Words("旋转不改变向量的长度。", "A rotation leaves the lengths of vectors alone."),
+            Bilingual("旋转不改变向量的长度。", "A rotation leaves the lengths of vectors alone."),
             _lengths_stay,
         ),
     ),
@@ -162,7 +162,7 @@ def _keys_alone(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return dot_product_attention(queries, _rotated(keys, 0), values)
 
 
-_ONE_SIDE = Words(
+_ONE_SIDE = Bilingual(
     "查询和键都要转：只转一边，评分取决于位置本身，而不是两者的距离。",
     "Turn queries and keys: with one side alone the score depends on the place itself, not on the"
     " distance between two.",
@@ -170,7 +170,7 @@ _ONE_SIDE = Words(
 
 ROTARY_ATTENTION = Exercise(
     name="rotary-attention",
-    task=Words(
+    task=Bilingual(
         "写 `attend(queries, keys, values)`：带旋转位置的点积注意力，位置都从 0 数起。",
         "Write `attend(queries, keys, values)`: dot-product attention with rotary positions, all"
         " counted from 0.",
@@ -181,7 +181,7 @@ ROTARY_ATTENTION = Exercise(
         Mistake(
             "values-rotated",
             _values_too,
-            Words(
+            Bilingual(
                 "值不转：位置只该影响评分，转了值，平均里就混进了绝对位置。",
                 "Values are not turned: the position should affect the scores alone; turned values"
                 " bring absolute positions into the average.",
@@ -192,7 +192,9 @@ ROTARY_ATTENTION = Exercise(
         Mistake(
             "no-positions",
             dot_product_attention,
-            Words("还没有转：这是没有位置的注意力。", "Nothing is turned: no positions at all."),
+            Bilingual(
+                "还没有转：这是没有位置的注意力。", "Nothing is turned: no positions at all."
+            ),
         ),
     ),
 )

@@ -8,12 +8,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _steps() -> Iterator[Probe]:
-    yield Probe((1, 4, 16), Words("这是第一步", "it is the first step"))
-    yield Probe((4, 4, 16), Words("预热刚好结束", "the warm-up has just ended"))
+    yield Probe((1, 4, 16), Bilingual("这是第一步", "it is the first step"))
+    yield Probe((4, 4, 16), Bilingual("预热刚好结束", "the warm-up has just ended"))
     yield Probe((2, 4, 64))
     yield Probe((9, 4, 16))
     yield Probe((100, 10, 32))
@@ -45,7 +45,7 @@ def _no_warmup(step: int, warmup: int, d_model: int) -> float:
 
 WARM_UP = Exercise(
     name="warm-up",
-    task=Words(
+    task=Bilingual(
         "写 `rate(step, warmup, d_model)`：Transformer 论文（2017）公式 3 的学习率，步从 1 数起。",
         "Write `rate(step, warmup, d_model)`: the learning rate of equation 3 in the Transformer's"
         " paper of 2017, with steps counted from 1.",
@@ -56,7 +56,7 @@ WARM_UP = Exercise(
         Mistake(
             "counted-from-zero",
             _from_zero,
-            Words(
+            Bilingual(
                 "步从 1 数起：从 0 数，第一步的学习率是 0，白走一步。",
                 "Steps count from 1: counted from 0, the first step has a rate of 0 and goes"
                 " nowhere.",
@@ -65,17 +65,19 @@ WARM_UP = Exercise(
         Mistake(
             "larger-of-two",
             _larger,
-            Words("取的是较小者：先升后降。", "Take the smaller of the two: first up, then down."),
+            Bilingual(
+                "取的是较小者：先升后降。", "Take the smaller of the two: first up, then down."
+            ),
         ),
         Mistake(
             "no-width",
             _no_width,
-            Words("少了因子 1/√d_model。", "The factor 1/√d_model is missing."),
+            Bilingual("少了因子 1/√d_model。", "The factor 1/√d_model is missing."),
         ),
         Mistake(
             "jump-at-the-peak",
             _jump,
-            Words(
+            Bilingual(
                 "两段接不上：上升的一段在第 warmup 步要正好等于 1/√warmup，"
                 "斜率是 warmup 的 −3/2 次方。",
                 "The two parts do not meet: at step warmup the rising one must equal 1/√warmup,"
@@ -85,7 +87,9 @@ WARM_UP = Exercise(
         Mistake(
             "no-warm-up",
             _no_warmup,
-            Words("没有预热：一开始就是最大。", "No warm-up: the rate is largest at the start."),
+            Bilingual(
+                "没有预热：一开始就是最大。", "No warm-up: the rate is largest at the start."
+            ),
         ),
     ),
 )
@@ -94,7 +98,7 @@ WARM_UP = Exercise(
 def _predictions() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), torch.tensor([0, 3, 1]), 0.2))
     yield Probe((2 * torch.randn(5, 7), torch.tensor([6, 2, 2, 0, 5]), 0.1))
-    yield Probe((torch.randn(2, 3), torch.tensor([1, 2]), 0.0), Words("ε 为 0", "ε is 0"))
+    yield Probe((torch.randn(2, 3), torch.tensor([1, 2]), 0.0), Bilingual("ε 为 0", "ε is 0"))
 
 
 def _smoothed(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
@@ -134,7 +138,7 @@ def _in_bits(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
 
 SMOOTHED_LOSS = Exercise(
     name="smoothed-loss",
-    task=Words(
+    task=Bilingual(
         "写 `smoothed(logits, targets, smoothing)`：标签平滑的交叉熵，对各词取平均，单位是奈特；"
         "logits 的形状是（词，类）。ε（即 smoothing）平分给全部类，正确的那一类也在内。",
         "Write `smoothed(logits, targets, smoothing)`: cross-entropy with label smoothing, the"
@@ -147,7 +151,7 @@ SMOOTHED_LOSS = Exercise(
         Mistake(
             "own-share-forgotten",
             _own_share_forgotten,
-            Words(
+            Bilingual(
                 "正确的那一类也分到 ε/V，它的概率是 1 − ε + ε/V；现在各类加起来不到 1。",
                 "The right class gets its share ε/V as well, 1 − ε + ε/V in all; as it is, the"
                 " targets sum to less than 1.",
@@ -156,7 +160,7 @@ SMOOTHED_LOSS = Exercise(
         Mistake(
             "shared-among-the-others",
             _among_the_others,
-            Words(
+            Bilingual(
                 "ε 平分给了其余 V − 1 类；这也是一种定义，但这里（和 torch 里）是平分给全部 V 类。",
                 "ε is shared among the V − 1 others; that is a definition too, but here, as in"
                 " torch, all V classes get a share.",
@@ -165,7 +169,7 @@ SMOOTHED_LOSS = Exercise(
         Mistake(
             "nothing-taken-away",
             _added_on_top,
-            Words(
+            Bilingual(
                 "ε 分出去了，却没有从正确的类里拿走：各类加起来大于 1。",
                 "ε was given away without being taken from the right class: the targets sum to"
                 " more than 1.",
@@ -174,17 +178,19 @@ SMOOTHED_LOSS = Exercise(
         Mistake(
             "sum",
             _added_up,
-            Words("要的是平均，不是总和。", "The mean is asked for, not the sum."),
+            Bilingual("要的是平均，不是总和。", "The mean is asked for, not the sum."),
         ),
         Mistake(
             "not-smoothed",
             _plain,
-            Words("没有用上 `smoothing`。", "`smoothing` is not used."),
+            Bilingual("没有用上 `smoothing`。", "`smoothing` is not used."),
         ),
         Mistake(
             "bits",
             _in_bits,
-            Words("单位是奈特：用自然对数。", "The unit is the nat: take the natural logarithm."),
+            Bilingual(
+                "单位是奈特：用自然对数。", "The unit is the nat: take the natural logarithm."
+            ),
         ),
     ),
 )

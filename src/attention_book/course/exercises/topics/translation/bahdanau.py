@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import masked_softmax
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _states_and_annotations() -> Iterator[Probe]:
@@ -15,7 +15,7 @@ def _states_and_annotations() -> Iterator[Probe]:
         batch, width = len(lengths), max(lengths)
         mask = torch.arange(width) < torch.tensor(lengths)[:, None]
         weights = torch.randn(7, 2), torch.randn(7, 3), torch.randn(7)
-        about = Words("有填充", "there is padding") if min(lengths) < width else None
+        about = Bilingual("有填充", "there is padding") if min(lengths) < width else None
         yield Probe((torch.randn(batch, 2), torch.randn(batch, width, 3), mask, *weights), about)
 
 
@@ -47,7 +47,7 @@ def _state_left_out(
 
 LOOK = Exercise(
     name="bahdanau-look",
-    task=Words(
+    task=Bilingual(
         "写 `look(state, annotations, mask, W_s, W_h, v)`："
         "解码器的状态（批量，d_s）看一眼源句的注释"
         "（批量，位置，d_h），返回上下文（批量，d_h）；mask（批量，位置）里 True 是真词。",
@@ -61,7 +61,7 @@ LOOK = Exercise(
         Mistake(
             "padding-seen",
             _look(lambda scores, mask: scores.softmax(dim=-1)),
-            Words(
+            Bilingual(
                 "没有填充时对，有填充就错：填充也分到了权重。评分之后、softmax 之前要遮住它。",
                 "Right without padding, wrong with it: the padding gets weight as well. Hide it"
                 " after scoring and before the softmax.",
@@ -70,7 +70,7 @@ LOOK = Exercise(
         Mistake(
             "masked-afterwards",
             _look(lambda scores, mask: scores.softmax(dim=-1) * mask),
-            Words(
+            Bilingual(
                 "softmax 之后才遮，短句的权重之和小于 1，上下文也跟着缩小。",
                 "Masked after the softmax, the weights of a short sentence sum to less than 1, and"
                 " its context shrinks.",
@@ -79,7 +79,7 @@ LOOK = Exercise(
         Mistake(
             "over-the-batch",
             _look(_over_batch),
-            Words(
+            Bilingual(
                 "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
                 "The softmax runs over the batch: sentences compete with one another. It goes over"
                 " the positions of the source.",
@@ -88,7 +88,7 @@ LOOK = Exercise(
         Mistake(
             "plain-average",
             _look(lambda scores, mask: mask / mask.sum(dim=-1, keepdim=True)),
-            Words(
+            Bilingual(
                 "每个词的权重都一样：评分没有用上。",
                 "Every word has the same weight: the scores are not used.",
             ),
@@ -96,7 +96,7 @@ LOOK = Exercise(
         Mistake(
             "state-left-out",
             _state_left_out,
-            Words(
+            Bilingual(
                 "状态没有进入评分：每一步看到的都一样，这不是注意力，是一个固定的平均。",
                 "The state is not part of the score: every step sees the same. This is no attention"
                 " but a fixed average.",

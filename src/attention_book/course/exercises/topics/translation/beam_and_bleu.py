@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 from attention_book.metrics import ngram_matches
 
 # --- beam-step -------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ def _beams() -> Iterator[Probe]:
     first = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]).log()
     yield Probe(
         (torch.tensor([-0.1, -2.5]), first, 2),
-        Words("两个最好的延续来自同一束", "the two best continuations come from one beam"),
+        Bilingual("两个最好的延续来自同一束", "the two best continuations come from one beam"),
     )
     yield Probe((torch.tensor([-1.0, -1.1]), torch.randn(2, 5).log_softmax(dim=-1), 2))
     yield Probe((-torch.rand(3), torch.randn(3, 7).log_softmax(dim=-1), 3))
@@ -48,7 +48,7 @@ def _each_beam(scores: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, T
 
 BEAM_STEP = Exercise(
     name="beam-step",
-    task=Words(
+    task=Bilingual(
         "写 `step(scores, log_probs, width)`：scores（束）是得分，"
         "log_probs（束，词）是下一个词的对数概率；"
         "返回最好的 width 个延续的得分、来自哪一束、接哪个词，得分高的在前。",
@@ -62,7 +62,7 @@ BEAM_STEP = Exercise(
         Mistake(
             "past-forgotten",
             _of_totals(lambda scores, log_probs: log_probs),
-            Words(
+            Bilingual(
                 "只比了这一步：要加上这一束到目前为止的得分。",
                 "Only this step was compared: add what the beam has scored so far.",
             ),
@@ -70,7 +70,7 @@ BEAM_STEP = Exercise(
         Mistake(
             "one-from-each",
             _each_beam,
-            Words(
+            Bilingual(
                 "每一束各留一个，成了几个互不相干的贪心搜索：所有延续要一起比。",
                 "One from each beam makes several greedy searches side by side: all continuations"
                 " compete together.",
@@ -79,7 +79,7 @@ BEAM_STEP = Exercise(
         Mistake(
             "multiplied",
             _of_totals(lambda scores, log_probs: scores * log_probs),
-            Words(
+            Bilingual(
                 "概率相乘，对数概率相加。",
                 "Probabilities are multiplied, log-probabilities are added.",
             ),
@@ -87,7 +87,7 @@ BEAM_STEP = Exercise(
         Mistake(
             "swapped",
             _swapped,
-            Words(
+            Bilingual(
                 "词与束颠倒了：先返回束的编号，再返回词的编号；拉平之后，整除得到束，余数是词。",
                 "Beam and token are swapped: return the beam's number first. Of a flattened place,"
                 " the quotient is the beam and the remainder the token.",
@@ -107,18 +107,22 @@ def _tokens(text: str) -> list[str]:
 
 def _sentences() -> Iterator[Probe]:
     reference = _tokens("le chat est sur le lit .")
-    yield Probe((reference, reference), Words("译文与参考相同", "prediction and reference agree"))
-    yield Probe((_tokens("le chat est ."), reference), Words("译文太短", "the prediction is short"))
+    yield Probe(
+        (reference, reference), Bilingual("译文与参考相同", "prediction and reference agree")
+    )
+    yield Probe(
+        (_tokens("le chat est ."), reference), Bilingual("译文太短", "the prediction is short")
+    )
     yield Probe(
         (_tokens("le le le chat est est sur le lit ."), reference),
-        Words("译文重复了词", "words are repeated"),
+        Bilingual("译文重复了词", "words are repeated"),
     )
     yield Probe(
         (_tokens("un chat est sur le sol là ."), reference),
-        Words("译文较长", "the prediction is long"),
+        Bilingual("译文较长", "the prediction is long"),
     )
     yield Probe(
-        (_tokens("chat sur lit"), reference), Words("没有一个二元组对", "no bigram is right")
+        (_tokens("chat sur lit"), reference), Bilingual("没有一个二元组对", "no bigram is right")
     )
 
 
@@ -153,7 +157,7 @@ def _bleu(
 
 BLEU = Exercise(
     name="bleu",
-    task=Words(
+    task=Bilingual(
         "写 `bleu(prediction, reference)`：一个句子的 BLEU，"
         "0 到 1，只用一元组和二元组；两个参数都是词的列表。",
         "Write `bleu(prediction, reference)`: one sentence's BLEU, 0 to 1, with unigrams and"
@@ -165,7 +169,7 @@ BLEU = Exercise(
         Mistake(
             "no-brevity-penalty",
             _bleu(brevity=lambda prediction, reference: 1.0),
-            Words(
+            Bilingual(
                 "没有简短惩罚：只写有把握的几个词就能得高分。",
                 "No brevity penalty: a few safe words get a high score.",
             ),
@@ -173,7 +177,7 @@ BLEU = Exercise(
         Mistake(
             "penalty-inverted",
             _bleu(brevity=lambda p, r: math.exp(min(0.0, 1 - len(p) / len(r)))),
-            Words(
+            Bilingual(
                 "惩罚的是太长的译文，应当惩罚太短的：比值颠倒了。",
                 "This punishes long predictions, not short ones: the ratio is upside down.",
             ),
@@ -181,7 +185,7 @@ BLEU = Exercise(
         Mistake(
             "penalty-unbounded",
             _bleu(brevity=lambda p, r: math.exp(1 - len(r) / len(p))),
-            Words(
+            Bilingual(
                 "译文长于参考时，惩罚因子大于 1，成了奖励：它至多是 1。",
                 "For a prediction longer than its reference the factor exceeds 1 and becomes a"
                 " bonus: it is 1 at most.",
@@ -190,7 +194,7 @@ BLEU = Exercise(
         Mistake(
             "not-clipped",
             _bleu(precision=_unclipped),
-            Words(
+            Bilingual(
                 "没有封顶：同一个词写很多遍，每一遍都算对。至多数到参考里出现的次数。",
                 "Not clipped: a right word counts every time it is repeated. Count it at most as"
                 " often as the reference has it.",
@@ -199,7 +203,7 @@ BLEU = Exercise(
         Mistake(
             "arithmetic-mean",
             _bleu(mean=lambda p1, p2: (p1 + p2) / 2),
-            Words(
+            Bilingual(
                 "BLEU 用几何平均：有一个精确率是 0，整个就是 0。",
                 "BLEU takes the geometric mean: if one precision is 0, all is 0.",
             ),
@@ -207,12 +211,12 @@ BLEU = Exercise(
         Mistake(
             "percent",
             lambda prediction, reference: 100 * _bleu()(prediction, reference),
-            Words("这里要 0 到 1，不是 0 到 100。", "Here it runs from 0 to 1, not to 100."),
+            Bilingual("这里要 0 到 1，不是 0 到 100。", "Here it runs from 0 to 1, not to 100."),
         ),
         Mistake(
             "product",
             _bleu(mean=lambda p1, p2: p1 * p2),
-            Words("精确率相乘之后还要开方。", "The product of the precisions lacks its root."),
+            Bilingual("精确率相乘之后还要开方。", "The product of the precisions lacks its root."),
         ),
     ),
 )

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _gradients() -> Iterator[Probe]:
@@ -15,7 +15,7 @@ def _gradients() -> Iterator[Probe]:
     yield Probe(([torch.randn(2, 3), torch.randn(5)], 0.5))
     yield Probe(
         ([torch.tensor([0.3]), torch.tensor([0.4])], 2.0),
-        Words("范数本来就不大", "the norm is small already"),
+        Bilingual("范数本来就不大", "the norm is small already"),
     )
 
 
@@ -37,7 +37,7 @@ def _clip_in_place(gradients: Sequence[Tensor], max_norm: float) -> Sequence[Ten
 
 CLIP_GRADIENTS = Exercise(
     name="clip-gradients",
-    task=Words(
+    task=Bilingual(
         "写 `clip(gradients, max_norm)`："
         "所有梯度合起来的范数超过 max_norm 时，按同一比例缩小；返回新的张量。",
         "Write `clip(gradients, max_norm)`: where the norm of all gradients together exceeds"
@@ -49,7 +49,7 @@ CLIP_GRADIENTS = Exercise(
         Mistake(
             "each-alone",
             lambda gradients, max_norm: [_clip([each], max_norm)[0] for each in gradients],
-            Words(
+            Bilingual(
                 "每个张量各自裁剪，改变了梯度的方向：先算所有张量合起来的范数。",
                 "Clipping each tensor alone turns the direction of the gradient: take the norm of"
                 " all of them together.",
@@ -58,7 +58,7 @@ CLIP_GRADIENTS = Exercise(
         Mistake(
             "values",
             lambda gradients, max_norm: [each.clamp(-max_norm, max_norm) for each in gradients],
-            Words(
+            Bilingual(
                 "裁的是每个数，不是范数：方向变了，范数也可能仍然太大。",
                 "This clips every number, not the norm: the direction changes, and the norm may"
                 " still be too large.",
@@ -67,7 +67,7 @@ CLIP_GRADIENTS = Exercise(
         Mistake(
             "always",
             lambda gradients, max_norm: [each * max_norm / _norm(gradients) for each in gradients],
-            Words(
+            Bilingual(
                 "范数本来就小的梯度被放大了：只缩小，不放大。",
                 "A gradient that was small is blown up: shrink only, never enlarge.",
             ),
@@ -78,7 +78,7 @@ CLIP_GRADIENTS = Exercise(
                 each * min(1.0, max_norm / sum(_norm([other]) for other in gradients))
                 for each in gradients
             ],
-            Words(
+            Bilingual(
                 "范数不能相加：先把所有的平方相加，最后开根号。",
                 "Norms do not add up: sum all squares first, and take the root at the end.",
             ),
@@ -88,12 +88,12 @@ CLIP_GRADIENTS = Exercise(
             lambda gradients, max_norm: [
                 each * min(1.0, max_norm / _norm(gradients) ** 2) for each in gradients
             ],
-            Words("平方和忘了开根号。", "The sum of squares lacks its root."),
+            Bilingual("平方和忘了开根号。", "The sum of squares lacks its root."),
         ),
         Mistake(
             "in-place",
             _clip_in_place,
-            Words(
+            Bilingual(
                 "这里要求返回新的张量：`mul_` 改写了交进来的梯度。",
                 "New tensors were asked for: `mul_` overwrites the gradients handed in.",
             ),

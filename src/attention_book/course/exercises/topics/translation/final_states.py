@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _read_sentences() -> Iterator[Probe]:
@@ -36,7 +36,7 @@ def _all_steps(outputs: Tensor, lengths: Tensor) -> Tensor:
 
 FINAL_STATES = Exercise(
     name="final-states",
-    task=Words(
+    task=Bilingual(
         "写 `finals(outputs, lengths)`：每句读完最后一个真词元之后的状态，（批量，特征）；"
         "outputs 的形状是（时间，批量，特征）。",
         "Write `finals(outputs, lengths)`: the state of each sentence after its last real token,"
@@ -48,7 +48,7 @@ FINAL_STATES = Exercise(
         Mistake(
             "last-place",
             _last_row,
-            Words(
+            Bilingual(
                 "短句的最后一行是读了填充之后的：按 `lengths` 取。",
                 "In a short sentence the last row comes after padding: go by `lengths`.",
             ),
@@ -56,7 +56,7 @@ FINAL_STATES = Exercise(
         Mistake(
             "batch-first",
             _batch_first,
-            Words(
+            Bilingual(
                 "时间在前：`outputs[:, -1]` 取的是最后一句的各步。",
                 "Time comes first: `outputs[:, -1]` takes the steps of the last sentence.",
             ),
@@ -64,7 +64,7 @@ FINAL_STATES = Exercise(
         Mistake(
             "previous-step",
             _step_before,
-            Words(
+            Bilingual(
                 "早了一步：要的是读完最后一个真词元之后，不是之前。",
                 "One step early: after the last real token, not before it.",
             ),
@@ -72,7 +72,9 @@ FINAL_STATES = Exercise(
         Mistake(
             "mean",
             _all_steps,
-            Words("要的是终态，不是各步的平均。", "The final state is asked for, not the mean."),
+            Bilingual(
+                "要的是终态，不是各步的平均。", "The final state is asked for, not the mean."
+            ),
         ),
     ),
 )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _additive_inputs() -> Iterator[Probe]:
@@ -39,7 +39,7 @@ def _plain_sum(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Ten
 
 ADDITIVE_SCORE = Exercise(
     name="additive-score",
-    task=Words(
+    task=Bilingual(
         "写 `score(queries, keys, W_q, W_k, w_v)`：加性评分，"
         "每个查询对每个键一个数；W 的形状是（d_h，特征数）。",
         "Write `score(queries, keys, W_q, W_k, w_v)`: the additive score, one number for each"
@@ -51,7 +51,7 @@ ADDITIVE_SCORE = Exercise(
         Mistake(
             "not-broadcast",
             _no_axis,
-            Words(
+            Bilingual(
                 "第 i 个查询只加了第 i 个键：给查询补一个长度为 1 的轴，让每个查询遇到每个键。",
                 "Query i was added to key i alone: give the queries an axis of size 1, so that"
                 " each meets every key.",
@@ -60,7 +60,7 @@ ADDITIVE_SCORE = Exercise(
         Mistake(
             "no-tanh",
             _additive(lambda q, k: q + k),
-            Words(
+            Bilingual(
                 "没有 tanh：评分成了“查询的一部分加键的一部分”，softmax 一做，查询就约掉了。",
                 "No tanh: the score is a part of the query plus a part of the key, and the"
                 " softmax cancels the query.",
@@ -69,7 +69,7 @@ ADDITIVE_SCORE = Exercise(
         Mistake(
             "tanh-apart",
             _additive(lambda q, k: torch.tanh(q) + torch.tanh(k)),
-            Words(
+            Bilingual(
                 "先各自 tanh 再相加，查询与键就没有相遇，softmax 会把查询约掉：先相加。",
                 "With a tanh for each, query and key never meet and the softmax cancels the"
                 " query: add first.",
@@ -78,12 +78,14 @@ ADDITIVE_SCORE = Exercise(
         Mistake(
             "multiplied",
             _additive(lambda q, k: torch.tanh(q * k)),
-            Words("加性评分是相加，不是相乘。", "The additive score adds; it does not multiply."),
+            Bilingual(
+                "加性评分是相加，不是相乘。", "The additive score adds; it does not multiply."
+            ),
         ),
         Mistake(
             "plain-sum",
             _plain_sum,
-            Words(
+            Bilingual(
                 "最后要与 `w_v` 做内积，不是把各分量直接相加。",
                 "The last step is a product with `w_v`, not the plain sum of the components.",
             ),
@@ -93,7 +95,7 @@ ADDITIVE_SCORE = Exercise(
             lambda queries, keys, W_q, W_k, w_v: (
                 _additive(lambda q, k: torch.tanh(q + k))(queries, keys, W_q, W_k, w_v).mT
             ),
-            Words(
+            Bilingual(
                 "行是查询，列是键：结果转置了。",
                 "Rows are queries and columns are keys: the result is transposed.",
             ),

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import causal_mask
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _cached(num_queries: int, num_keys: int) -> Tensor:
@@ -15,16 +15,16 @@ def _cached(num_queries: int, num_keys: int) -> Tensor:
 
 
 def _numbers_of_positions() -> Iterator[Probe]:
-    yield Probe((3, 3), Words("还没有缓存", "nothing is cached yet"))
-    yield Probe((1, 4), Words("缓存里有 3 个键", "3 keys are cached"))
+    yield Probe((3, 3), Bilingual("还没有缓存", "nothing is cached yet"))
+    yield Probe((1, 4), Bilingual("缓存里有 3 个键", "3 keys are cached"))
     yield Probe(
-        (2, 5), Words("缓存里有 3 个键，一次来了 2 个查询", "3 keys are cached, 2 queries come")
+        (2, 5), Bilingual("缓存里有 3 个键，一次来了 2 个查询", "3 keys are cached, 2 queries come")
     )
 
 
 CAUSAL_WITH_CACHE = Exercise(
     name="causal-with-cache",
-    task=Words(
+    task=Bilingual(
         "写 `mask(num_queries, num_keys)`：查询是最后 num_queries 个位置，各自看见自己及之前的键。",
         "Write `mask(num_queries, num_keys)`: the queries stand at the last positions, and each"
         " sees the keys up to its own.",
@@ -35,7 +35,7 @@ CAUSAL_WITH_CACHE = Exercise(
         Mistake(
             "from-position-zero",
             lambda num_queries, num_keys: causal_mask(num_queries, num_keys),
-            Words(
+            Bilingual(
                 "没有缓存时对，有缓存就错：第一个查询站在 `num_keys - num_queries`，不在位置 0。",
                 "Right without a cache, wrong with one: the first query stands at"
                 " `num_keys - num_queries`, not at position 0.",
@@ -44,7 +44,7 @@ CAUSAL_WITH_CACHE = Exercise(
         Mistake(
             "future",
             lambda num_queries, num_keys: ~_cached(num_queries, num_keys),
-            Words(
+            Bilingual(
                 "反了：True 表示可以看，现在每个查询只看得见未来。",
                 "Inverted: True means “may attend”, and now every query sees the future only.",
             ),
@@ -54,7 +54,7 @@ CAUSAL_WITH_CACHE = Exercise(
             lambda num_queries, num_keys: causal_mask(
                 num_queries, num_keys, offset=num_keys - num_queries - 1
             ),
-            Words(
+            Bilingual(
                 "每个查询也看得见自己的位置：是 `<=`，不是 `<`。",
                 "A query also sees its own position: `<=`, not `<`.",
             ),
@@ -62,7 +62,7 @@ CAUSAL_WITH_CACHE = Exercise(
         Mistake(
             "everything",
             lambda num_queries, num_keys: torch.ones(num_queries, num_keys, dtype=torch.bool),
-            Words(
+            Bilingual(
                 "一次只来一个查询时，什么都不遮也对；一次来几个，先来的就看见了后来的。",
                 "With one query at a time nothing need be hidden; where several come at once, the"
                 " first would see the later ones.",

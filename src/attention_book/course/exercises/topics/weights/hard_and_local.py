@@ -8,17 +8,17 @@ from torch import Tensor
 from attention_book.attention import masked_softmax, reinforce_surrogate
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 # --- local-gaussian --------------------------------------------------------------------------
 
 
 def _windows() -> Iterator[Probe]:
     yield Probe((torch.randn(7), 3.0, 2))
-    yield Probe((torch.randn(7), 2.4, 3), Words("中心不是整数", "the centre is no integer"))
+    yield Probe((torch.randn(7), 2.4, 3), Bilingual("中心不是整数", "the centre is no integer"))
     yield Probe(
         (torch.randn(5), 0.3, 1),
-        Words("窗口伸到了句子外面", "the window reaches beyond the sentence"),
+        Bilingual("窗口伸到了句子外面", "the window reaches beyond the sentence"),
     )
 
 
@@ -50,7 +50,7 @@ def _everywhere(scores: Tensor, centre: float, radius: int) -> Tensor:
 
 LOCAL_GAUSSIAN = Exercise(
     name="local-gaussian",
-    task=Words(
+    task=Bilingual(
         "写 `weights(scores, centre, radius)`：local-p 的权重，"
         "窗口内的 softmax 乘以标准差为 radius/2 的"
         "高斯函数；scores 是一维的。",
@@ -63,7 +63,7 @@ LOCAL_GAUSSIAN = Exercise(
         Mistake(
             "sigma-is-radius",
             _local(lambda radius: radius**2),
-            Words(
+            Bilingual(
                 "标准差是半径的一半，不是半径。",
                 "The standard deviation is half the radius, not the radius.",
             ),
@@ -71,7 +71,7 @@ LOCAL_GAUSSIAN = Exercise(
         Mistake(
             "sigma-not-squared",
             _local(lambda radius: radius / 2),
-            Words(
+            Bilingual(
                 "分母里是方差：标准差要平方。",
                 "The denominator holds the variance: square the standard deviation.",
             ),
@@ -79,7 +79,7 @@ LOCAL_GAUSSIAN = Exercise(
         Mistake(
             "normalised-again",
             _local(_half, again=True),
-            Words(
+            Bilingual(
                 "乘上高斯函数之后不再归一化，"
                 "也不要把它放进 softmax 里面：一行之和小于 1，原文如此。",
                 "After the Gaussian nothing is normalised again, and it does not go into the"
@@ -89,7 +89,7 @@ LOCAL_GAUSSIAN = Exercise(
         Mistake(
             "no-window",
             _everywhere,
-            Words(
+            Bilingual(
                 "窗口外的键也进了 softmax：分母里只该有窗口内的键。",
                 "Keys outside the window entered the softmax: only those inside belong to the"
                 " denominator.",
@@ -114,14 +114,14 @@ def _losses_are_constants(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"log_probs": log_probs, "losses": losses, "baseline": 0.5},
-        Words("对损失没有梯度", "no gradient for the losses"),
+        Bilingual("对损失没有梯度", "no gradient for the losses"),
         losses.grad,
     )
 
 
 REINFORCE = Exercise(
     name="reinforce",
-    task=Words(
+    task=Bilingual(
         "写 `surrogate(log_probs, losses, baseline)`：对它求梯度，"
         "就得到期望损失的梯度的估计；返回各次抽样的平均。",
         "Write `surrogate(log_probs, losses, baseline)`, whose gradient estimates that of the"
@@ -135,7 +135,7 @@ REINFORCE = Exercise(
         Mistake(
             "uphill",
             lambda log_probs, losses, baseline: -((losses - baseline) * log_probs).mean(),
-            Words(
+            Bilingual(
                 "符号反了：沿着它的梯度下降，损失反而变大。手里是损失时没有负号，是奖励时才有。",
                 "The sign is reversed: descending along this gradient makes the loss grow. A minus"
                 " belongs to a reward, not to a loss.",
@@ -144,7 +144,7 @@ REINFORCE = Exercise(
         Mistake(
             "probabilities",
             lambda log_probs, losses, baseline: ((losses - baseline) * log_probs.exp()).mean(),
-            Words(
+            Bilingual(
                 "用了概率而不是对数概率：抽样已经按概率加过权了，这样就加了两次。",
                 "Probabilities in place of log-probabilities: drawing has weighted by"
                 " probability already, and this does so twice.",
@@ -153,7 +153,7 @@ REINFORCE = Exercise(
         Mistake(
             "baseline-added",
             lambda log_probs, losses, baseline: ((losses + baseline) * log_probs).mean(),
-            Words(
+            Bilingual(
                 "基线是减去的：要紧的是比平常好多少。",
                 "The baseline is subtracted: what counts is how much better than usual a draw is.",
             ),
@@ -161,7 +161,7 @@ REINFORCE = Exercise(
         Mistake(
             "baseline-outside",
             lambda log_probs, losses, baseline: (losses * log_probs).mean() - baseline,
-            Words(
+            Bilingual(
                 "基线在乘积之外，梯度里就没有它了：先从损失里减去，再乘对数概率。",
                 "Outside of the product the baseline has no part in the gradient: take it from the"
                 " loss before multiplying.",
@@ -170,7 +170,7 @@ REINFORCE = Exercise(
         Mistake(
             "sum",
             lambda log_probs, losses, baseline: ((losses - baseline) * log_probs).sum(),
-            Words(
+            Bilingual(
                 "求的是和：抽得越多，梯度越大。要取平均。",
                 "This is the sum: the more draws, the larger the gradient. Take the mean.",
             ),
@@ -179,9 +179,9 @@ REINFORCE = Exercise(
     laws=(
         Law(
             "losses-are-constants",
-            Words("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
+            Bilingual("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
             _losses_are_constants,
-            Words("损失先 `detach`。", "Call `detach` on the losses first."),
+            Bilingual("损失先 `detach`。", "Call `detach` on the losses first."),
         ),
     ),
 )

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import kernel_weights, leave_one_out_mask
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _regression_data() -> Iterator[Probe]:
@@ -26,7 +26,7 @@ def _errors(
 
 LEAVE_ONE_OUT = Exercise(
     name="leave-one-out",
-    task=Words(
+    task=Bilingual(
         "写 `error(keys, values, bandwidth)`："
         "留一法的均方误差，每个点都由其余的点来预测（高斯核）。",
         "Write `error(keys, values, bandwidth)`: the leave-one-out mean squared error, each"
@@ -38,7 +38,7 @@ LEAVE_ONE_OUT = Exercise(
         Mistake(
             "keeps-itself",
             lambda keys, values, h: _errors(keys, values, h, keep=True).square().mean(),
-            Words(
+            Bilingual(
                 "每个点也看见了自己：带宽越小，误差越接近 0，选出来的总是最小的带宽。",
                 "Every point sees itself as well: the smaller the bandwidth the smaller the"
                 " error, and the smallest one would always win.",
@@ -47,7 +47,7 @@ LEAVE_ONE_OUT = Exercise(
         Mistake(
             "removed-afterwards",
             lambda keys, values, h: _errors(keys, values, h, late=True).square().mean(),
-            Words(
+            Bilingual(
                 "归一化之后才拿掉自己，其余的权重之和就小于 1：先遮住，再归一化。",
                 "Removed after normalising, the point leaves weights that sum to less than 1:"
                 " hide it first, then normalise.",
@@ -56,17 +56,19 @@ LEAVE_ONE_OUT = Exercise(
         Mistake(
             "sum",
             lambda keys, values, h: _errors(keys, values, h).square().sum(),
-            Words("求的是和，不是平均。", "This is the sum, not the mean."),
+            Bilingual("求的是和，不是平均。", "This is the sum, not the mean."),
         ),
         Mistake(
             "absolute",
             lambda keys, values, h: _errors(keys, values, h).abs().mean(),
-            Words("误差要平方，不是取绝对值。", "Square the errors; do not take absolute values."),
+            Bilingual(
+                "误差要平方，不是取绝对值。", "Square the errors; do not take absolute values."
+            ),
         ),
         Mistake(
             "root",
             lambda keys, values, h: _errors(keys, values, h).square().mean().sqrt(),
-            Words("均方误差不开根号。", "The mean squared error has no root."),
+            Bilingual("均方误差不开根号。", "The mean squared error has no root."),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from torch import Tensor
 from attention_book.attention import masked_softmax
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _scores_and_masks() -> Iterator[Probe]:
@@ -19,12 +19,12 @@ def _scores_and_masks() -> Iterator[Probe]:
     lengths = torch.tensor([[[True] * 3 + [False] * 2], [[True] + [False] * 4]])
     yield Probe((torch.randn(2, 3, 5), lengths))
     empty = torch.tensor([[True, True, False], [False, False, False]])
-    yield Probe((scores, empty), Words("有一个查询什么都看不见", "one query may see nothing"))
-    yield Probe((scores.half(), mask), Words("精度是 float16", "the precision is float16"))
+    yield Probe((scores, empty), Bilingual("有一个查询什么都看不见", "one query may see nothing"))
+    yield Probe((scores.half(), mask), Bilingual("精度是 float16", "the precision is float16"))
     large = torch.tensor([[1000.0, 999.0, 0.0], [0.0, 2000.0, 2000.0]])
-    yield Probe((large, mask), Words("评分很大", "the scores are large"))
+    yield Probe((large, mask), Bilingual("评分很大", "the scores are large"))
     far = torch.tensor([[-5e6, -5e6, 0.0], [-4e6, 0.0, -4e6]])
-    yield Probe((far, mask), Words("看得见的评分很低", "the visible scores are very low"))
+    yield Probe((far, mask), Bilingual("看得见的评分很低", "the visible scores are very low"))
 
 
 def _over_queries(scores: Tensor, mask: Tensor) -> Tensor:
@@ -89,8 +89,8 @@ def _rows_sum_to_one(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"scores": scores, "mask": mask},
-        Words("每行之和为 1", "rows that sum to 1"),
-        Words(f"每行之和 {sums.tolist()}", f"rows that sum to {sums.tolist()}"),
+        Bilingual("每行之和为 1", "rows that sum to 1"),
+        Bilingual(f"每行之和 {sums.tolist()}", f"rows that sum to {sums.tolist()}"),
     )
 
 
@@ -102,19 +102,19 @@ def _gradients_are_finite(answer: Answer) -> Finding | None:
         return None
     return Finding(
         {"scores": scores, "mask": mask},
-        Words("对评分的梯度处处有限", "finite gradients of all scores"),
+        Bilingual("对评分的梯度处处有限", "finite gradients of all scores"),
         scores.grad,
     )
 
 
-_FINITE_FILL = Words(
+_FINITE_FILL = Bilingual(
     "有限的填充值有三处破绽：一行全被遮住时，权重平分给了填充；真正的评分可能比它还低；"
     "float16 装不下它。先填 `-inf`，再另外处理全被遮住的行。",
     "A finite fill fails in three ways: in a row that sees nothing the padding shares the weight;"
     " real scores may be lower still; and float16 can't hold it. Fill with `-inf`, and treat"
     " rows that see nothing apart.",
 )
-_WRONG_AXIS = Words(
+_WRONG_AXIS = Bilingual(
     "softmax 用错了轴：每个查询的权重沿键，也就是沿最后一个轴相加为 1。",
     "The softmax runs over the wrong axis: the weights of a query sum to 1 over the keys, the"
     " last axis.",
@@ -122,7 +122,7 @@ _WRONG_AXIS = Words(
 
 MASKED_SOFTMAX = Exercise(
     name="masked-softmax",
-    task=Words(
+    task=Bilingual(
         "写 `masked_softmax(scores, mask)`：沿最后一个轴的 softmax，mask 为 False 处权重为 0；"
         "一行全为 False 时，权重全为 0。",
         "Write `masked_softmax(scores, mask)`: a softmax over the last axis with weight 0 where"
@@ -136,7 +136,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "all-axes",
             _over_everything,
-            Words(
+            Bilingual(
                 "所有权重加起来才等于 1：softmax 应当逐行做，只沿最后一个轴。",
                 "Only all weights together sum to 1: take the softmax of each row, over the last"
                 " axis alone.",
@@ -145,7 +145,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "mask-inverted",
             _inverted,
-            Words(
+            Bilingual(
                 "掩码反了：True 表示可以看，要填充的是 `~mask` 的位置。",
                 "The mask is inverted: True means “may attend”; what gets filled is `~mask`.",
             ),
@@ -153,7 +153,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "scores-set-to-zero",
             _multiplied,
-            Words(
+            Bilingual(
                 "把评分乘以 0 并没有遮住它：`exp(0)` 是 1，不是 0。",
                 "A score times 0 is not hidden: `exp(0)` is 1, not 0.",
             ),
@@ -161,7 +161,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "masked-afterwards",
             _masked_afterwards,
-            Words(
+            Bilingual(
                 "先做 softmax 再遮，每行之和就小于 1：分母里还有看不见的键。",
                 "Masking after the softmax leaves rows that sum to less than 1: the hidden keys"
                 " are still in the denominator.",
@@ -170,7 +170,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "minus-infinity",
             _minus_infinity,
-            Words(
+            Bilingual(
                 "一行全被遮住时是 0/0，得到 NaN：这样的行要另外处理，权重全为 0。",
                 "A row that may see nothing is 0/0, hence NaN: treat such rows apart, with zeros"
                 " for weights.",
@@ -183,7 +183,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "bare-exponentials",
             _bare_exponentials,
-            Words(
+            Bilingual(
                 "`exp(1000)` 溢出成无穷：取指数之前先减去一行的最大值，或者交给 `softmax`。",
                 "`exp(1000)` overflows to infinity: subtract the row's maximum before the"
                 " exponential, or leave it to `softmax`.",
@@ -192,7 +192,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "in-place",
             _in_place,
-            Words(
+            Bilingual(
                 "`masked_fill_` 改写了调用者的评分：用不带下划线的 `masked_fill`。",
                 "`masked_fill_` overwrites the caller's scores: take `masked_fill`, without the"
                 " underscore.",
@@ -202,17 +202,17 @@ MASKED_SOFTMAX = Exercise(
     laws=(
         Law(
             "rows-sum-to-one",
-            Words("看得见的键，权重之和为 1。", "The weights of visible keys sum to 1."),
+            Bilingual("看得见的键，权重之和为 1。", "The weights of visible keys sum to 1."),
             _rows_sum_to_one,
         ),
         Law(
             "finite-gradients",
-            Words(
+            Bilingual(
                 "有一行什么都看不见时，梯度仍然有限。",
                 "Gradients stay finite where a row may see nothing.",
             ),
             _gradients_are_finite,
-            Words(
+            Bilingual(
                 "前向看不见的 NaN，反向会传给评分：不要事后擦掉它，要让它从头到尾不出现。",
                 "A NaN that the forward pass hides reaches the scores in the backward pass: do"
                 " not wipe it away afterwards, but let none come up.",

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
-from attention_book.course.exercises.words import Words
+from attention_book.foundations.bilingual import Bilingual
 
 
 def _weights_and_gradients() -> Iterator[Probe]:
     yield Probe((torch.randn(1, 3).softmax(dim=-1), torch.randn(1, 3)))
     yield Probe((torch.randn(3, 5).softmax(dim=-1), torch.randn(3, 5)))
     hidden = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
-    yield Probe((hidden, torch.randn(2, 3)), Words("有的权重是 0", "some weights are 0"))
+    yield Probe((hidden, torch.randn(2, 3)), Bilingual("有的权重是 0", "some weights are 0"))
 
 
 def _backward(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -22,7 +22,7 @@ def _backward(weights: Tensor, gradient: Tensor) -> Tensor:
 
 SOFTMAX_BACKWARD = Exercise(
     name="softmax-backward",
-    task=Words(
+    task=Bilingual(
         "写 `backward(weights, gradient)`："
         "已知 softmax 的结果和损失对权重的梯度，返回对评分的梯度。",
         "Write `backward(weights, gradient)`: given the result of a softmax and the loss's"
@@ -34,7 +34,7 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "diagonal-only",
             lambda weights, gradient: weights * (1 - weights) * gradient,
-            Words(
+            Bilingual(
                 "只用了雅可比矩阵的对角线：抬高一个评分，别的权重也会变小。",
                 "Only the diagonal of the Jacobian: raising one score lowers the other weights,"
                 " too.",
@@ -43,7 +43,7 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "nothing-subtracted",
             lambda weights, gradient: weights * gradient,
-            Words(
+            Bilingual(
                 "一行的梯度之和应当是 0：给所有评分加同一个数，什么都不变。要减去什么？",
                 "The gradients of a row must sum to 0, for adding one number to all scores changes"
                 " nothing. What has to be subtracted?",
@@ -52,7 +52,7 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "plain-mean",
             lambda weights, gradient: weights * (gradient - gradient.mean(dim=-1, keepdim=True)),
-            Words(
+            Bilingual(
                 "减去的是加权平均，不是普通平均。",
                 "What is subtracted is the weighted mean, not the plain one.",
             ),
@@ -60,12 +60,12 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "sign",
             lambda weights, gradient: -_backward(weights, gradient),
-            Words("每个数都对，只是符号反了。", "Right but for the sign, which is reversed."),
+            Bilingual("每个数都对，只是符号反了。", "Right but for the sign, which is reversed."),
         ),
         Mistake(
             "wrong-axis",
             lambda weights, gradient: weights * (gradient - (weights * gradient).sum(dim=0)),
-            Words(
+            Bilingual(
                 "把各个查询混在一起了：每一行各自求和。",
                 "This mixes the queries: sum within each row.",
             ),

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from attention_book.models import SmallCNN, VisionTransformer, VisionTransformerConfig
+from attention_book.course.models import SmallCNN
+from attention_book.models import VisionTransformer, VisionTransformerConfig
 
 
 @pytest.fixture

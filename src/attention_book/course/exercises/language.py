@@ -1,8 +1,7 @@
-"""What a verdict says, in both languages; and which of them this reader wants."""
+"""Which of the two languages this reader wants to be spoken to in."""
 
 import locale
 import os
-from dataclasses import dataclass
 from typing import get_args
 
 from attention_book.foundations.bilingual import Language, chosen_language
@@ -10,26 +9,6 @@ from attention_book.foundations.environment import in_book_build
 
 #: "zh" or "en": the language of verdicts, where neither the call nor the notebook names one.
 LANGUAGE_VARIABLE = "ATTENTION_BOOK_LANGUAGE"
-
-
-@dataclass(frozen=True)
-class Words:
-    """The same thing said in Chinese and in English; `code` stands between backticks.
-
-    Attributes:
-        zh: the Chinese text.
-        en: the English text.
-
-    >>> Words("掩码反了。", "The mask is inverted.").said("en")
-    'The mask is inverted.'
-    """
-
-    zh: str
-    en: str
-
-    def said(self, language: Language) -> str:
-        """Return the text in one language."""
-        return self.zh if language == "zh" else self.en
 
 
 def reader_language(language: Language | None = None) -> Language:

@@ -1,6 +1,6 @@
 import pytest
 
-from attention_book.course.exercises.words import LANGUAGE_VARIABLE, Words, reader_language
+from attention_book.course.exercises.language import LANGUAGE_VARIABLE, reader_language
 from attention_book.foundations import set_language
 
 LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
@@ -13,11 +13,6 @@ def _no_language_chosen(monkeypatch):
     monkeypatch.setattr("locale.getlocale", lambda: (None, None))
     yield
     set_language(None)
-
-
-def test_each_language_has_its_text():
-    words = Words("键", "Key")
-    assert (words.said("zh"), words.said("en")) == ("键", "Key")
 
 
 def test_the_argument_wins_over_all(monkeypatch):

@@ -9,7 +9,7 @@ from attention_book.foundations.checks import check_sizes
 class SmallCNN(nn.Module):
     """Three convolutions of 3 by 3 pixels, halving the image twice, then a linear map.
 
-    Locality is built in: a pixel's new features depend on its neighbours alone, and in
+    Locality is built in: a pixel's new features depend on its neighbors alone, and in
     the same way everywhere. After LeCun et al. (1998), with rectifiers and maxima.
 
     Args:
