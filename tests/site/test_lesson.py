@@ -41,18 +41,24 @@ def stage_of(figure: Any) -> str:
     return str(figure.locator(".stages-now").inner_text())
 
 
+def opacity_of(part: Any) -> float:
+    """Return the opacity that a part of a drawing has or is on its way to."""
+    part.evaluate("part => Promise.all(part.getAnimations().map((each) => each.finished))")
+    return float(part.evaluate("part => getComputedStyle(part).opacity"))
+
+
 def test_stages_by_button_and_by_key(page: Any, base_url: str, stages_page: str) -> None:
     page.goto(f"{base_url}/{stages_page}?lang=en")
     figure = page.locator("figure.stages").first
     before, after = figure.locator("button").all()
     later = figure.locator("[data-stage='2']").first
     assert stage_of(figure) == "1"
-    assert not later.is_visible()
+    assert opacity_of(later) < 0.3
     assert before.get_attribute("aria-disabled") == "true"
     first = figure.locator(".stages-sentence").inner_text()
     after.click()
     assert stage_of(figure) == "2"
-    assert later.is_visible()
+    assert opacity_of(later) == 1
     assert figure.locator(".stages-sentence").inner_text() != first
     figure.focus()
     page.keyboard.press("End")

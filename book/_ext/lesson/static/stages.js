@@ -2,10 +2,18 @@
 (function () {
   "use strict";
 
-  /* "3" stands from stage 3 on, "2-4" in stages 2 to 4. */
-  function isShown(range, stage) {
+  /* "3" stands from stage 3 on, "2-4" in stages 2 to 4. What will stay once it has come is pale
+     until then, so that the drawing never looks empty. */
+  function absence(range, stage) {
     const [first, last] = range.split("-").map(Number);
-    return first <= stage && stage <= (last || Infinity);
+    if (first <= stage && stage <= (last || Infinity)) return null;
+    return last ? "gone" : "later";
+  }
+
+  function mark(part, stage) {
+    const absent = absence(part.dataset.stage, stage);
+    if (absent) part.dataset.off = absent;
+    else delete part.dataset.off;
   }
 
   function start(figure) {
@@ -19,7 +27,7 @@
       const next = Math.min(Math.max(wanted, 1), sentences.length);
       if (next === stage) return;
       stage = next;
-      parts.forEach((part) => part.toggleAttribute("data-off", !isShown(part.dataset.stage, stage)));
+      parts.forEach((part) => mark(part, stage));
       figure.querySelector(".stages-now").textContent = stage;
       sentence.replaceChildren(...sentences[stage - 1].cloneNode(true).childNodes);
       sentence.querySelectorAll("p").forEach((paragraph) => paragraph.replaceWith(...paragraph.childNodes));
