@@ -1,4 +1,4 @@
-"""The four packages of the book's build, book/_ext: who may import whom, read from the imports."""
+"""The five packages of the book's build, book/_ext: who may import whom, read from the imports."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -15,6 +15,7 @@ EXTENSIONS = ROOT / "book" / "_ext"
 ARROWS: dict[str, set[str]] = {
     "bilingual": set(),
     "evidence": {"bilingual"},
+    "lesson": {"bilingual"},
     "reference": {"bilingual"},
     "website": {"bilingual"},
 }
