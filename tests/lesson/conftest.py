@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-for folder in (ROOT / "tests" / "book", ROOT / "book" / "_ext", ROOT / "scripts"):
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+for folder in (HERE, ROOT / "tests" / "book", ROOT / "book" / "_ext", ROOT / "scripts"):
     sys.path.append(str(folder))
 
 from tiny import TinyBook, make_book  # noqa: E402

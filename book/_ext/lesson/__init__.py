@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARTS = ("lesson.evidence_cells",)
+PARTS = (
+    "lesson.evidence_cells",
+    "lesson.number_links",
+)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
