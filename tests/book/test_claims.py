@@ -108,7 +108,7 @@ def test_the_list_leads_to_the_cell_with_the_evidence(built):
 def test_evidence_in_a_folded_cell_is_found_inside_the_fold(tiny_book):
     folded = cell("assert 1 + 1 == 2  # claim: sum", tags="[evidence]")
     pages = {"a": HEADER + "# A\n\n" + cell("1") + folded + claim("sum"), "claims": LIST}
-    book = tiny_book([*EXTENSIONS, "lesson"], intro="# T\n", **pages)
+    book = tiny_book([*EXTENSIONS, "lesson.evidence_cells"], intro="# T\n", **pages)
     book.build()
     (link,) = html.fromstring(book.page("claims")).xpath("//p[@class='claim-cell']/a/@href")
     assert link == "a.html#evidence-sum"

@@ -17,7 +17,7 @@ PAGE = (
 
 @pytest.fixture
 def page(tiny_book):
-    book = tiny_book(["bilingual", "evidence", "lesson", "website"], intro=PAGE)
+    book = tiny_book(["bilingual", "evidence", "lesson.evidence_cells", "website"], intro=PAGE)
     book.build()
     return html.fromstring(book.page("intro"))
 

@@ -5,7 +5,7 @@ from glued import gluing
 from lxml import html
 from tiny import HEADER, cell, make_book
 
-EXTENSIONS = ["bilingual", "evidence", "sphinx_exercise", "website", "lesson"]
+EXTENSIONS = ["bilingual", "evidence", "sphinx_exercise", "website", "lesson.number_links"]
 
 CHAPTER = (
     HEADER

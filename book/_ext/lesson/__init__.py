@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 PARTS = (
     "lesson.evidence_cells",
     "lesson.number_links",
+    "lesson.checks",
 )
 
 
