@@ -53,7 +53,7 @@ def anchor(metadata: dict[str, Any]) -> str:
     return f"cell-{metadata['scrapbook']['cell']}"
 
 
-class NumberRole(PasteTextRole):  # type: ignore[misc]  # myst-nb's base class has no type
+class NumberRole(PasteTextRole):
     """``{glue:text}`key:format` ``: the value, with a note of its cell."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
@@ -134,8 +134,8 @@ def title(number: nodes.Node) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("myst_nb")
     app.setup_extension("lesson.evidence_cells")
-    extract: Any = myst_nb_execution.extract_glue_data
-    myst_nb_execution.extract_glue_data = noting_cells(extract)
+    execution: Any = myst_nb_execution  # it offers no hook
+    execution.extract_glue_data = noting_cells(execution.extract_glue_data)
     app.add_role_to_domain("glue", "text", NumberRole(), override=True)
     ANCHORS.connect(app)
     app.connect("doctree-read", set_anchors)

@@ -142,10 +142,11 @@ def name_cells(
         return {}
     anchors = {}
     for slug, (first, *_) in found.items():
-        cell = on_page[bisect(begins, first.line) - 1]
-        if cell.children:
-            anchors[slug] = f"evidence-{slug}"
-            cell[0]["ids"].append(anchors[slug])
+        shown = on_page[bisect(begins, first.line) - 1].children[:1]
+        for part in shown:
+            if isinstance(part, nodes.Element):
+                anchors[slug] = f"evidence-{slug}"
+                part["ids"].append(anchors[slug])
     return anchors
 
 
