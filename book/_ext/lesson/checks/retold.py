@@ -8,6 +8,7 @@ warning too: the list can only get shorter.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from bilingual.environment import PerPage, reading_order
@@ -56,12 +57,15 @@ def judge(app: Sphinx, exception: Exception | None) -> None:
         for problem in sorted(PROBLEMS.of(env)[page]) if page not in waiting else []:
             place = f"{env.doc2path(page)}:{problem.line}"
             logger.warning("%s", problem.message, location=place, type="lesson")
+    settings = str(Path(app.srcdir, "_config.yml"))
     for name in waiting:
         if not is_chapter(env, name):
-            logger.warning("%s names %s, which is no chapter", SETTING, name, type="lesson")
+            message = "%s names %s, which is no chapter"
         elif not PROBLEMS.of(env)[name]:
             message = "%s names %s, which passes every check: take the name out"
-            logger.warning(message, SETTING, name, type="lesson")
+        else:
+            continue
+        logger.warning(message, SETTING, name, location=settings, type="lesson")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
