@@ -132,7 +132,9 @@ def title(number: nodes.Node) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.setup_extension("myst_nb")
+    done = {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    if "myst_nb" not in app.extensions:
+        return done  # a project without cells
     app.setup_extension("lesson.evidence_cells")
     execution: Any = myst_nb_execution  # it offers no hook
     execution.extract_glue_data = noting_cells(execution.extract_glue_data)
@@ -141,4 +143,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", set_anchors)
     app.add_post_transform(NoteOtherPages)
     app.add_post_transform(LinkNumbers)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    return done
