@@ -17,7 +17,7 @@ sys.path.append(str(ROOT / "book" / "_ext"))
 from book_index import BookIndex  # noqa: E402
 from myst_blocks import ExportError  # noqa: E402
 from myst_inline import LANGUAGES  # noqa: E402
-from myst_notebook import PageExporter  # noqa: E402
+from myst_notebook import EVIDENCE_TITLE, PageExporter  # noqa: E402
 
 INSTALL = '''\
 try:
@@ -31,16 +31,26 @@ WORDS = {
         "other": "English",
         "previous": "上一章：",
         "next": "下一章：",
-        "note": "本笔记本由《注意力之书》的同一章导出；"
-        "正文里以 `name` 代替的数，由单元格以 `name = …` 印出。",
+        "note": "本笔记本由《注意力之书》的同一章导出。",
+        "evidence": "题为“证据”的折叠单元格，给出正文里的数，并检验正文的论断。",
+        "tools": "`notebook.glue(name, value)` 把这次运行得到的一个数交给正文，在笔记本里则印成"
+        " `name = …`，正文里就以 `name` 代替这个数；`notebook.measure(name, value, above=…)`"
+        " 把取决于训练或抽样的结果同它的界限相比，告诉你这次是否得到。"
+        "`L(中文, 英文)` 是有两种语言的标签，笔记本只显示其中一种。",
     },
     "en": {
         "page": "This chapter on the site",
         "other": "中文",
         "previous": "Previous chapter: ",
         "next": "Next chapter: ",
-        "note": "Exported from this chapter of The Attention Book; for a number that the text calls"
-        " `name`, a cell prints `name = …`.",
+        "note": "Exported from this chapter of The Attention Book.",
+        "evidence": " The folded cells called “Evidence” produce the numbers of the text and test"
+        " its claims.",
+        "tools": "`notebook.glue(name, value)` gives a number of this run to the text, which calls"
+        " it `name` here, and prints it as `name = …`; `notebook.measure(name, value, above=…)`"
+        " compares a result that depends on a training or a draw with its bound, and tells you"
+        " whether it came out. `L(zh, en)` is a label in two languages, of which a notebook shows"
+        " one.",
     },
 }
 METADATA = {
@@ -67,15 +77,25 @@ def navigation(index: BookIndex, page: str, language: str) -> str:
     return " · ".join(links)
 
 
+def about(links: str, language: str, *, has_evidence: bool) -> str:
+    """Return what a notebook says of itself and of the book's own names in its cells."""
+    words = WORDS[language]
+    note = words["note"] + (words["evidence"] if has_evidence else "")
+    return f"{links}\n\n*{note}*\n\n{words['tools']}"
+
+
 def export(index: BookIndex, page: str, language: str) -> nbformat.NotebookNode:
     """Return a chapter as a notebook without outputs; its cells' ids never change by chance."""
     links = navigation(index, page, language)
     install = INSTALL.format(requirement=index.addresses.requirement_of_notebooks)
+    own = PageExporter(index, page, language).cells()
+    has_evidence = any(cell.text.startswith(EVIDENCE_TITLE) for cell in own)
+    introduction = about(links, language, has_evidence=has_evidence)
     cells = [
         nbformat.v4.new_code_cell(install, id="install"),
-        nbformat.v4.new_markdown_cell(f"{links}\n\n*{WORDS[language]['note']}*", id="about"),
+        nbformat.v4.new_markdown_cell(introduction, id="about"),
     ]
-    for number, cell in enumerate(PageExporter(index, page, language).cells()):
+    for number, cell in enumerate(own):
         new = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
         cells.append(new(cell.text.strip(), id=f"cell-{number:03d}", metadata=cell.metadata))
     cells.append(nbformat.v4.new_markdown_cell(f"---\n\n{links}", id="links"))

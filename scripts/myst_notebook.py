@@ -28,7 +28,9 @@ EXERCISE, SOLUTION = ("练习", "Exercise"), ("解答：", "Solution: ")
 SOURCES = ("考据：", "Notes on sources: ")
 #: Cells that the book hides stay folded in a notebook (JupyterLab; Colab's form view).
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
-HIDING_TAGS = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+HIDING_TAGS = {"evidence", "hide-input", "hide-cell", "remove-input", "remove-cell"}
+#: Colab shows a folded cell by the title in its first line: a comment, which changes no result.
+EVIDENCE_TITLE = ("# @title 证据\n", "# @title Evidence\n")
 REPEATED_RULE = re.compile(r"^---(\n+---)+$", re.M)
 SETUP_CALL = re.compile(r"\bnotebook\.setup\(\)")
 
@@ -91,7 +93,8 @@ class PageExporter:
         tags = block.options.get("tags", [])
         tags = re.findall(r"[\w-]+", tags) if isinstance(tags, str) else list(tags)
         folded = self.in_solution or HIDING_TAGS & set(tags)
-        return Cell("code", source.strip("\n"), dict(FOLDED) if folded else {})
+        title = self.word(EVIDENCE_TITLE) if "evidence" in tags else ""
+        return Cell("code", title + source.strip("\n"), dict(FOLDED) if folded else {})
 
     def cell_caption(self, block: Block) -> str:
         figure = (block.options.get("mystnb") or {}).get("figure", {})

@@ -15,6 +15,7 @@ EXTENSIONS = ROOT / "book" / "_ext"
 ARROWS: dict[str, set[str]] = {
     "bilingual": set(),
     "evidence": {"bilingual"},
+    "lesson": {"bilingual"},
     "reference": {"bilingual"},
     "website": {"bilingual"},
     "lesson": {"bilingual"},

@@ -98,6 +98,25 @@ def test_the_list_repeats_the_chapters_in_reading_order(built):
         assert words_of(page, place)[-1] == title
 
 
+def test_the_list_leads_to_the_cell_with_the_evidence(built):
+    links = html.fromstring(built.page("claims")).xpath("//p[@class='claim-cell']/a/@href")
+    assert links == ["b.html#evidence-b-answer", "a.html#evidence-sum"]
+    (cell,) = html.fromstring(built.page("b")).xpath("//*[@id='evidence-b-answer']")
+    assert "answer > 40" in cell.text_content()
+
+
+def test_evidence_in_a_folded_cell_is_found_inside_the_fold(tiny_book):
+    folded = cell("assert 1 + 1 == 2  # claim: sum", tags="[evidence]")
+    pages = {"a": HEADER + "# A\n\n" + cell("1") + folded + claim("sum"), "claims": LIST}
+    book = tiny_book([*EXTENSIONS, "lesson.evidence_cells"], intro="# T\n", **pages)
+    book.build()
+    (link,) = html.fromstring(book.page("claims")).xpath("//p[@class='claim-cell']/a/@href")
+    assert link == "a.html#evidence-sum"
+    page = html.fromstring(book.page("a"))
+    assert len(page.xpath("//details//*[@id='evidence-sum']")) == 1
+    assert "assert 1 + 1 == 2" in plain_list(book)[0]
+
+
 def test_a_list_with_maths_has_what_maths_needs(built):
     sheets = html.fromstring(built.page("claims")).xpath("//link/@href")
     assert any("katex" in sheet for sheet in sheets)

@@ -14,7 +14,7 @@ from book_index import BookIndex
 from evidence.execution.notebook_runner import HIDDEN, Run, execute_all, kernel_environment
 from myst_blocks import ExportError
 from myst_inline import RESIDUE
-from myst_notebook import PageExporter, object_source
+from myst_notebook import EVIDENCE_TITLE, PageExporter, object_source
 from tiny import HEADER, ROOT, cell
 from website.figures import svg_markup
 
@@ -202,6 +202,21 @@ def test_cells_keep_code_captions_and_folding(export):
     assert "**解答：练习 2.1**" in texts[1]
 
 
+def test_evidence_is_folded_under_a_title(export):
+    text = cell("glue()", tags="[evidence]") + (
+        "```{solution-start} ex-c\n```\n" + cell("check()", tags="[evidence, printed-numbers]")
+        + "```{solution-end}\n```\n:::{exercise}\n:label: ex-c\nDo.\n:::\n"
+    )  # fmt: skip
+    for language, title in (("zh", "证据"), ("en", "Evidence")):
+        code = [c for c in export(text, language) if c.kind == "code"]
+        assert [c.text for c in code] == [
+            f"# @title {title}\nglue()",
+            f"# @title {title}\ncheck()",
+        ]
+        assert all(c.metadata["jupyter"] == {"source_hidden": True} for c in code)
+        assert all(c.metadata["cellView"] == "form" for c in code)
+
+
 def test_diagrams_stand_in_the_notebook_in_its_language(export):
     text = (
         ':::{diagram} flow\n:name: fig-f\n:alt-zh: 图\n:alt-en: A "flow"\n{zh}`注` {en}`Note`\n:::'
@@ -335,6 +350,7 @@ def test_both_languages_run_the_chapters_own_cells():
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)
         cells = [c.source for c in notebook.cells[1:] if c.cell_type == "code"]
+        cells = [re.sub(f"^(?:{'|'.join(EVIDENCE_TITLE)})", "", source) for source in cells]
         chapter = jupytext.read(ROOT / "book" / f"{path.stem}.md")
         own = [c.source.strip("\n") for c in chapter.cells if c.cell_type == "code"]
         for source, expected in zip_longest(cells, own, fillvalue=""):
@@ -342,6 +358,13 @@ def test_both_languages_run_the_chapters_own_cells():
             if source.replace(f'language="{path.parent.name}"', "") != expected:
                 offenders.append(f"{path.parent.name}/{path.stem}: {expected[:60]!r}")
     assert not offenders
+
+
+def test_the_first_cells_explain_what_the_cells_call():
+    for path in NOTEBOOKS:
+        notebook = nbformat.read(path, as_version=4)
+        (about,) = [c.source for c in notebook.cells if c.id == "about"]
+        assert all(name in about for name in ("notebook.glue", "notebook.measure", "`L(")), path
 
 
 def test_cells_see_nothing_but_the_package(tmp_path):

@@ -1,4 +1,4 @@
-"""The parts of a chapter: opening, weight of a section, notes on sources, drawings in stages."""
+"""The parts of a chapter, what stands before the reader and the evidence behind it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ PARTS = (
     "lesson.sources_list",
     "lesson.stages",
     "lesson.glossary_entries",
+    "lesson.evidence_cells",
+    "lesson.number_links",
+    "lesson.checks",
 )
 
 

@@ -11,6 +11,7 @@ assertion without its claim, or a slug that stands twice is a warning.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from pathlib import Path
 
 from bilingual.environment import PerPage, reading_order
@@ -21,7 +22,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from evidence.claims.cells import Evidence, evidence
+from evidence.claims.cells import Evidence, cells, evidence
 
 logger = logging.getLogger(__name__)
 
@@ -29,20 +30,24 @@ SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 class Claim:
-    """A claim as its chapter made it: the words with their values, and where they stand."""
+    """A claim as its chapter made it: the words with their values, and where they stand.
 
-    def __init__(self, block: nodes.container, found: list[Evidence]) -> None:
+    ``cell`` is the anchor of the cell with its first evidence, "" where it has none.
+    """
+
+    def __init__(self, block: nodes.container, found: list[Evidence], cell: str) -> None:
         self.slug: str = block["claim"]
         self.line: int = block.line or 0
         self.words = [detached(child) for child in block.children]
         self.section = [detached(child) for child in title_over(block)]
         self.code = "\n".join(each.code for each in found)
+        self.cell = cell
         self.is_law = all(each.kind == "law" for each in found)
         self.has_maths = any(any(word.findall(nodes.math)) for word in self.words)
 
     def __repr__(self) -> str:
         parts = "".join(node.pformat() for node in [*self.words, *self.section])
-        return f"{self.slug}\n{parts}\n{self.code}"
+        return f"{self.slug}\n{parts}\n{self.code}\n{self.cell}"
 
 
 #: The claims of each chapter.
@@ -97,7 +102,8 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember a chapter's claims; complain where claims and evidence don't fit."""
     env = app.env
     path = env.doc2path(env.docname)
-    found, problems = evidence(Path(path).read_text(encoding="utf8"))
+    text = Path(path).read_text(encoding="utf8")
+    found, problems = evidence(text)
     blocks: dict[str, nodes.container] = {}
     for block in claims_on(doctree):
         slug, line = block["claim"], block.line or 0
@@ -113,8 +119,35 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for line, message in problems:
         logger.warning(message, location=f"{path}:{line}", type="claims")
     if blocks:
-        claims = [Claim(block, found.get(slug, [])) for slug, block in blocks.items()]
+        anchors = name_cells(doctree, text, {slug: found[slug] for slug in blocks if slug in found})
+        claims = [
+            Claim(block, found.get(slug, []), anchors.get(slug, ""))
+            for slug, block in blocks.items()
+        ]
         CLAIMS.of(env)[env.docname] = claims
+
+
+def name_cells(
+    doctree: nodes.document, text: str, found: dict[str, list[Evidence]]
+) -> dict[str, str]:
+    """Give the cell of each claim's first evidence an anchor, inside its fold if it is folded.
+
+    Source and page list the cells in the same order; a line of the page's is not to be trusted
+    where a cell has options. Where a cell is not shown at all, none gets an anchor.
+    """
+    on_page = [cell for cell in doctree.findall(nodes.container) if "cell_index" in cell]
+    on_page.sort(key=lambda cell: int(cell["cell_index"]))
+    begins = [line for line, _, _ in cells(text)]
+    if len(begins) != len(on_page):
+        return {}
+    anchors = {}
+    for slug, (first, *_) in found.items():
+        shown = on_page[bisect(begins, first.line) - 1].children[:1]
+        for part in shown:
+            if isinstance(part, nodes.Element):
+                anchors[slug] = f"evidence-{slug}"
+                part["ids"].append(anchors[slug])
+    return anchors
 
 
 def check_unique(app: Sphinx, env: BuildEnvironment) -> None:

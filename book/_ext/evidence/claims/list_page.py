@@ -27,6 +27,7 @@ from evidence.claims.chapters import Claim, claims_in_order, claims_on, last_par
 from evidence.claims.facts import facts, further
 from evidence.claims.measurements import (
     Measurement,
+    both,
     by_name,
     digest_of_page,
     measured_on,
@@ -35,6 +36,7 @@ from evidence.claims.measurements import (
 )
 
 STATIC = Path(__file__).parent / "static"
+CELL = Bilingual("看这个单元格", "See the cell")
 EVIDENCE = Bilingual("证据", "evidence")
 
 #: The pages with a list, and the digest of the robustness run's record when each was read.
@@ -147,8 +149,15 @@ class ListClaims(SphinxPostTransform):
         if claim.code:
             code = nodes.literal_block(claim.code, claim.code, language="python")
             entry += nodes.container("", code, classes=["claim-assertion"])
+        if claim.cell:
+            entry += self.link_to_cell(page, claim.cell)
         entry += facts(claim.is_law, found, held)
         return entry
+
+    def link_to_cell(self, page: str, target: str) -> nodes.paragraph:
+        words = nodes.inline("", "", *both(CELL.zh, CELL.en))
+        link = make_refnode(self.app.builder, self.env.docname, page, target, words)
+        return nodes.paragraph("", "", link, classes=["claim-cell"])
 
 
 def in_language(title: list[nodes.Node], language: str) -> nodes.inline:

@@ -1,0 +1,254 @@
+"""How long each chapter is, what its sections weigh, and whether that keeps the bounds.
+
+Counted is the course: what a reader follows from top to bottom. Code, formulas, captions,
+exercises, notes on sources and further reading are not part of it. A number, a formula or a
+reference in a sentence counts as one word. A mistake counts as named where the course refers to
+its entry in the index of mistakes, ``{ref}`… <mistake-…>` ``.
+
+The build writes ``_build/counts.md``, with the chapters not yet retold among the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bilingual.environment import PerPage
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from lesson.checks.retold import PROBLEMS, SETTING, Problem, chapters, is_chapter
+from lesson.checks.source_lines import VERBATIM, Line, source_lines
+
+#: The English words of a chapter's course, at the least and at the most.
+WORDS = (1200, 2300)
+#: The mistakes that a course names at the most; further ones belong into notes on sources.
+MISTAKES = 2
+
+#: What stands in one of these is no part of the course.
+ASIDE = {"exercise", "solution", "sources", "diagram", "stages", "figure", "image", *VERBATIM}
+#: Sections by their English titles: without a weight, and those outside the course.
+UNWEIGHED = ("Exercises", "Summary", "Further reading")
+OUTSIDE = ("Exercises", "Further reading")
+
+INLINE = re.compile(r"\{(?P<language>zh|en)\}(?P<ticks>`+)(?P<words>.+?)(?<!`)(?P=ticks)(?!`)")
+BADGE = re.compile(r"\{(?P<weight>core|optional)\}`\s*(?P<minutes>\d+)\s*`")
+MISTAKE = re.compile(r"\{ref\}`(?:[^`<]*<)?(?P<name>mistake-[\w-]+)>?`")
+ROLE = re.compile(r"\{(?P<name>[\w:+-]+)\}(?P<ticks>`+)(?P<content>.+?)(?<!`)(?P=ticks)(?!`)")
+EXPLICIT = re.compile(r"^(?P<text>.*?)\s*<[^<>]+>$")
+CODE_OR_MATHS = re.compile(r"(?P<ticks>`+).+?(?P=ticks)|(?<!\\)\$.+?(?<!\\)\$")
+LINK = re.compile(r"\[(?P<text>[^\]]*)\]\([^)]*\)")
+WORD = re.compile(r"[A-Za-z0-9]+(?:['’.,-][A-Za-z0-9]+)*")
+CHINESE = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+STARS = re.compile("★+")
+MINUTES = {"en": re.compile(r"(\d+)\s+minutes?\b"), "zh": re.compile(r"(\d+)\s*分钟")}
+
+
+class Section(NamedTuple):
+    """A section of the course: its line, its English title, "core", "optional" or "", minutes."""
+
+    line: int
+    title: str
+    weight: str
+    minutes: int
+
+
+class Counts(NamedTuple):
+    """What was counted in a chapter; ``opening`` is the line and the minutes that it names."""
+
+    words: int
+    characters: int
+    mistakes: tuple[str, ...]
+    sections: tuple[Section, ...]
+    opening: tuple[int, dict[str, int]] | None
+    exercises: tuple[str, ...]  # the stars of each
+
+    def minutes(self, weight: str = "") -> int:
+        return sum(s.minutes for s in self.sections if s.weight == weight or not weight)
+
+
+#: Of each chapter.
+COUNTS = PerPage[Counts]("lesson_counts")
+
+
+def count(text: str) -> Counts:
+    """Count what there is in a page."""
+    prose: dict[str, list[str]] = {"zh": [], "en": []}
+    mistakes: dict[str, None] = {}
+    lines = list(source_lines(text))
+    for line in course_of(lines):
+        for language, words in in_languages(line):
+            prose[language].append(words)
+        mistakes.update(dict.fromkeys(m["name"] for m in MISTAKE.finditer(line.text)))
+    return Counts(
+        words=sum(len(WORD.findall(plain(words, "x"))) for words in prose["en"]),
+        characters=sum(len(CHINESE.findall(plain(words, ""))) for words in prose["zh"]),
+        mistakes=tuple(mistakes),
+        sections=tuple(map(section, filter(is_section, lines))),
+        opening=opening(lines),
+        exercises=tuple(stars(line.text) for line in lines if opens_exercise(line)),
+    )
+
+
+def course_of(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield the lines of the course's prose."""
+    is_outside = False
+    for line in lines:
+        if is_section(line):
+            is_outside = section(line).title in OUTSIDE
+        if not (is_outside or line.part or ASIDE & set(line.inside)):
+            yield line
+
+
+def is_section(line: Line) -> bool:
+    return not line.inside and not line.part and line.text.startswith("## ")
+
+
+def section(line: Line) -> Section:
+    """Return what a heading says."""
+    titles = {found["language"]: found["words"].strip() for found in INLINE.finditer(line.text)}
+    badge = BADGE.search(line.text)
+    weight, minutes = (badge["weight"], int(badge["minutes"])) if badge else ("", 0)
+    title = titles.get("en", BADGE.sub("", line.text).strip("# "))
+    return Section(line.number, title, weight, minutes)
+
+
+def in_languages(line: Line) -> Iterator[tuple[str, str]]:
+    """Yield the words of a line that belong to one language, with this language."""
+    block = next((name for name in line.inside if name in ("zh", "en")), None)
+    if block:
+        yield block, line.text
+    else:
+        for found in INLINE.finditer(line.text):
+            yield found["language"], found["words"]
+
+
+def plain(text: str, stand_in: str) -> str:
+    """Return a text's own words; what is no word of its own becomes ``stand_in``."""
+
+    def words_of(role: re.Match[str]) -> str:
+        explicit = EXPLICIT.match(role["content"])
+        if explicit:
+            return explicit["text"]
+        return role["content"] if role["name"] in ("term", "zh", "en") else stand_in
+
+    return LINK.sub(r"\g<text>", CODE_OR_MATHS.sub(stand_in, ROLE.sub(words_of, text)))
+
+
+def opening(lines: Iterable[Line]) -> tuple[int, dict[str, int]] | None:
+    """Return the line of the opening, and the minutes that it names in each language."""
+    inside = [line for line in lines if "opening" in line.inside]
+    if not inside:
+        return None
+    minutes: dict[str, int] = {}
+    for line in inside:
+        for language, pattern in MINUTES.items():
+            found = pattern.search(line.text) if language in line.inside else None
+            if found:
+                minutes.setdefault(language, int(found[1]))
+    return inside[0].number, minutes
+
+
+def opens_exercise(line: Line) -> bool:
+    return line.opens and line.inside[-1] in ("exercise", "exercise-start")
+
+
+def stars(title: str) -> str:
+    found = STARS.search(title)
+    return found[0] if found else ""
+
+
+def out_of_bounds(counts: Counts) -> Iterator[Problem]:
+    """Yield where a chapter does not keep the bounds."""
+    least, most = WORDS
+    if not least <= counts.words <= most:
+        advice = "say more, or join it to another" if counts.words < least else "cut, or make two"
+        yield Problem(
+            1, f"the course has {counts.words} English words, not {least}–{most}: {advice}"
+        )
+    if len(counts.mistakes) > MISTAKES:
+        names = ", ".join(counts.mistakes)
+        yield Problem(
+            1, f"the course names {len(counts.mistakes)} mistakes, more than {MISTAKES} ({names}): "
+            "move what no learner would believe into notes on sources",
+        )  # fmt: skip
+    for each in counts.sections:
+        if not each.weight and each.title not in UNWEIGHED:
+            yield Problem(
+                each.line, f"the section {each.title!r} is neither core nor optional: "
+                "end its heading with {core}`minutes` or {optional}`minutes`",
+            )  # fmt: skip
+    if counts.opening is None:
+        yield Problem(1, "the chapter has no {opening}")
+    elif any(counts.opening[1].get(language) != counts.minutes() for language in MINUTES):
+        line, named = counts.opening
+        yield Problem(
+            line, f"the sections add up to {counts.minutes()} minutes; the opening says "
+            f"{named.get('zh', 'nothing')} in Chinese and {named.get('en', 'nothing')} in English",
+        )  # fmt: skip
+
+
+def check(app: Sphinx, doctree: nodes.document) -> None:
+    """Count a chapter, and note what is out of bounds."""
+    page = app.env.docname
+    if is_chapter(app.env, page):
+        counts = count(Path(app.env.doc2path(page)).read_text(encoding="utf8"))
+        COUNTS.of(app.env)[page] = counts
+        problems = PROBLEMS.of(app.env)[page]
+        problems += out_of_bounds(counts)
+
+
+HEAD = """\
+# Counts
+
+The course of each chapter: no code, captions, exercises, notes on sources or further reading.
+Bounds for retold chapters: {words[0]:,} to {words[1]:,} English words, at most {mistakes} mistakes
+named, every section core or optional, and their minutes those of the opening.
+
+| chapter | retold | English words | 中文字数 | mistakes | core | optional | opening | exercises |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def row(page: str, counts: Counts, *, retold: bool) -> str:
+    """Return a chapter's row of the table."""
+    named = sorted(set(counts.opening[1].values())) if counts.opening else []
+    by_stars = Counter(counts.exercises)
+    exercises = ", ".join(f"{mark or 'no star'} {by_stars[mark]}" for mark in sorted(by_stars))
+    cells = [
+        page,
+        "yes" if retold else "not yet",
+        f"{counts.words:,}",
+        f"{counts.characters:,}",
+        str(len(counts.mistakes)),
+        *(weighed(counts, weight) for weight in ("core", "optional")),
+        ", ".join(f"{each} min" for each in named) or "–",
+        f"{len(counts.exercises)} ({exercises})" if counts.exercises else "0",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def weighed(counts: Counts, weight: str) -> str:
+    number = sum(each.weight == weight for each in counts.sections)
+    return f"{number} ({counts.minutes(weight)} min)" if number else "–"
+
+
+def write_table(app: Sphinx, exception: Exception | None) -> None:
+    """Write the table of all chapters."""
+    found = COUNTS.of(app.env) if exception is None else {}
+    pages = [page for page in chapters(app.env) if page in found] if found else []
+    if pages:
+        rows = (row(p, found[p], retold=p not in app.config[SETTING]) for p in pages)
+        text = HEAD.format(words=WORDS, mistakes=MISTAKES) + "".join(rows)
+        Path(app.outdir).parent.joinpath("counts.md").write_text(text, encoding="utf8")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("lesson.checks.retold")
+    COUNTS.connect(app)
+    app.connect("doctree-read", check)
+    app.connect("build-finished", write_table)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

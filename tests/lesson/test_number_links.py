@@ -1,0 +1,108 @@
+"""Every number in the prose leads to the cell that it comes from, wherever it stands."""
+
+import pytest
+from glued import gluing
+from lxml import html
+from tiny import HEADER, cell, make_book
+
+EXTENSIONS = ["bilingual", "evidence", "sphinx_exercise", "website", "lesson.number_links"]
+
+CHAPTER = (
+    HEADER
+    + "# {zh}`甲` {en}`A`\n\n"
+    + cell("print('no number')")
+    + cell(gluing(a_share=0.25, a_word="many"), tags="[evidence]")
+    + cell(gluing(a_other=3.5) + "print('its output')", tags="[remove-input]")
+    + cell(gluing(a_nowhere=1.5), tags="[remove-cell]")
+    + """
+:::{zh}
+份额是 {glue:text}`a_share:.0%`。
+:::
+:::{en}
+The share is {glue:text}`a_share:.0%`.
+:::
+
+| {zh}`份额` {en}`share` | {glue:text}`a_share:.2f` |
+|---|---|
+| {zh}``{glue:text}`a_other:.1f` `` {en}``{glue:text}`a_other:.1f` `` | {glue:text}`a_word` |
+
+## {zh}``不到 {glue:text}`a_share` `` {en}``Below {glue:text}`a_share` ``
+
+Removed: {glue:text}`a_nowhere:.1f`.
+
+:::{exercise}
+:label: ex-a
+Compute.
+:::
+
+```{solution-start} ex-a
+:class: dropdown
+```
+Solved: {glue:text}`a_solved:.1f`.
+"""
+    + cell(gluing(a_solved=9.5), tags="[evidence]")
+    + "```{solution-end}\n```\n"
+)
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    other = "# Other\n\nAs A says, {glue:text}`a.md::a_share:.0%`.\n"
+    book = make_book(
+        tmp_path_factory.mktemp("numbers"), EXTENSIONS,
+        intro="# T\n", a=CHAPTER, other=other,
+    )  # fmt: skip
+    book.build()
+    return book
+
+
+def links(book, page):
+    return html.fromstring(book.page(page)).xpath("//a[contains(@class, 'number-link')]")
+
+
+def target(book, link):
+    (found,) = html.fromstring(book.page("a")).xpath(f"//*[@id='{link.get('href')[1:]}']")
+    return found
+
+
+def test_no_link_is_dead(book):
+    assert len(links(book, "a")) == 7
+    assert all(target(book, link) is not None for link in links(book, "a"))
+
+
+def test_a_number_leads_into_the_fold_of_its_cell(book):
+    for link in links(book, "a"):
+        if "25" in link.text_content():
+            assert "a_share" in target(book, link).text_content()
+            (fold,) = target(book, link).xpath("ancestor::details")
+            assert fold.get("open") is None
+
+
+def test_the_link_says_what_it_is_in_the_language_around_it(book):
+    titles = [link.get("title") for link in links(book, "a")]
+    assert titles[:2] == ["这个数的出处", "Where this number comes from"]
+    outside = links(book, "a")[2]  # in a table, outside both languages
+    assert outside.get("data-zh-title") == titles[0]
+    assert outside.get("data-en-title") == titles[1]
+
+
+def test_the_other_values_have_their_own_cells(book):
+    by_text = {link.text_content(): target(book, link) for link in links(book, "a")}
+    assert "its output" in by_text["3.5"].text_content()  # its code is not on the page
+    assert "a_word" in by_text["many"].text_content()
+    assert "a_solved" in by_text["9.5"].text_content()
+
+
+def test_a_heading_and_a_removed_cell_have_no_link(book):
+    page = html.fromstring(book.page("a"))
+    assert not page.xpath("//h2//a[contains(@class, 'number-link')]")
+    (removed,) = page.xpath("//p[starts-with(., 'Removed')]")
+    assert not removed.xpath(".//a")
+
+
+def test_a_number_of_another_page_leads_there(book):
+    (link,) = links(book, "other")
+    assert link.text_content() == "25%"
+    page, _, anchor = link.get("href").partition("#")
+    assert page == "a.html"
+    assert html.fromstring(book.page("a")).xpath(f"//details//*[@id='{anchor}']")

@@ -1,0 +1,105 @@
+"""The build complains of retold chapters that break a rule, and of names it need not list."""
+
+import pytest
+from glued import gluing
+from tiny import HEADER, cell, make_book
+
+WIDE = f"total = {' + '.join(str(n) for n in range(10, 30))}"
+CLAIM = "::::{claim} a-sum\n:::{zh}\n一。\n:::\n:::{en}\nOne.\n:::\n::::\n"
+OFFENDER = (
+    HEADER
+    + "# A\n\n"
+    + cell("x = 1\nassert x == 1")
+    + cell("assert x  # claim: a-sum", tags="[shown-assertion]")
+    + cell("glue = print\n\nglue('a')", tags="[printed-numbers]")
+    + cell("assert_close = print\nassert_close(1)\nx.measure if x is None else 2")
+    + cell(WIDE)
+    + cell("# 中文" + "宽" * 36 + "\nassert x", tags="[shown-assertion]")
+    + cell(WIDE + "\nassert total", tags="[evidence]")
+    + cell(WIDE + "\nassert total", tags="[hide-input]")
+    + cell("print('wide output ' * 10)")
+    + "```python\n" + "y" * 75 + " = 1\n```\n"
+    + "````{note}\n```python\n" + "z" * 70 + " = 1\n```\n````\n"
+    + "```{literalinclude} ../src/tiny/wide.py\n:language: python\n```\n"
+    + CLAIM
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("retold")
+    book = make_book(
+        folder,
+        ["bilingual", "evidence", "lesson.checks"],
+        settings={"lesson_not_yet_retold": ["b", "gone"]},
+        intro="# T\n",
+        a=OFFENDER,
+        b=HEADER + "# B\n\n" + cell(gluing(b=1)),
+    )
+    book.repo.joinpath("src/tiny/wide.py").write_text(f"{WIDE}\n", encoding="utf8")
+    return book
+
+
+@pytest.fixture(scope="module")
+def log(book):
+    return book.build(fails=True)
+
+
+def lines_with(text):
+    return [n for n, line in enumerate(OFFENDER.split("\n"), start=1) if text == line]
+
+
+def said(log, line):
+    """Return what the build says of a line of the offending chapter."""
+    found = [each.partition(": ")[2] for each in log.split("\n") if f"book/a.md:{line}: " in each]
+    return " / ".join(dict.fromkeys(found))
+
+
+def test_evidence_in_sight_is_named_with_its_line(log):
+    (line,) = lines_with("assert x == 1")
+    assert "an assertion in a cell that readers see" in said(log, line)
+    assert "shown-assertion" in said(log, line)
+    (line,) = lines_with("glue('a')")
+    assert "a call of `glue`" in said(log, line)
+    (line,) = lines_with("assert_close(1)")
+    assert "an assertion" in said(log, line)
+
+
+def test_an_assertion_may_be_shown_but_not_the_mark_of_its_claim(log):
+    (line,) = lines_with("assert x  # claim: a-sum")
+    assert "a comment `# claim`" in said(log, line)
+    assert "an assertion in a cell" not in said(log, line)
+
+
+def test_what_does_not_fit_the_column_is_named(log):
+    in_sight, *folded = lines_with(WIDE)
+    assert "of which 77 fit: break it" in said(log, in_sight)
+    assert len(folded) == 2
+    assert not any(said(log, line) for line in folded)
+    (line,) = lines_with("# 中文" + "宽" * 36)
+    assert "a line of 78 characters" in said(log, line)
+    (line,) = lines_with("y" * 75 + " = 1")
+    assert "a line of 79 characters, of which 77 fit" in said(log, line)
+    (line,) = lines_with("z" * 70 + " = 1")
+    assert "a line of 74 characters, of which 72 fit" in said(log, line)
+    (line,) = lines_with("```{literalinclude} ../src/tiny/wide.py")
+    assert "in wide.py, shown here" in said(log, line)
+    assert "wide output" not in log
+
+
+def test_chapters_that_wait_are_left_in_peace(log):
+    assert "book/b.md" not in log
+
+
+def test_a_name_too_many_is_told(log):
+    assert "lesson_not_yet_retold names gone, which is no chapter" in log
+
+
+def test_the_counts_of_all_chapters_are_written(book, log):
+    table = book.book.joinpath("_build/counts.md").read_text(encoding="utf8")
+    rows = [line.split(" | ")[:2] for line in table.split("\n") if line.startswith("| ")]
+    assert rows[1:] == [["| a", "yes"], ["| b", "not yet"]]
+
+
+def test_the_build_fails_again_until_it_is_mended(book, log):
+    assert "an assertion in a cell that readers see" in book.build(fails=True)
