@@ -15,7 +15,6 @@ EXTENSIONS = ROOT / "book" / "_ext"
 ARROWS: dict[str, set[str]] = {
     "bilingual": set(),
     "evidence": {"bilingual"},
-    "lesson": {"bilingual"},
     "reference": {"bilingual"},
     "website": {"bilingual"},
     "lesson": {"bilingual"},

@@ -1,4 +1,4 @@
-"""The package `lesson` can be imported; a test can have a tiny project or a tiny book of its own."""
+"""The package `lesson` can be imported; a test can have a tiny project or book of its own."""
 
 import sys
 from collections.abc import Callable

@@ -69,7 +69,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
         item["search_anchor"] = terms[0]["ids"][0]
     if found:
         ENTRIES.of(app.env)[page] = [names_of(terms) for _, terms in found]
-    uses = {}
+    uses: dict[str, Use] = {}
     for reference in doctree.findall(addnodes.pending_xref):
         if reference.get("reftype") == "term":
             term = reference["reftarget"].lower()

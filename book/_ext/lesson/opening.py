@@ -29,7 +29,8 @@ class Opening(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         holder = nodes.Element()
         self.state.nested_parse(self.content, self.content_offset, holder)
-        blocks = {language_of(child): child for child in holder.children}
+        found = [child for child in holder.children if isinstance(child, nodes.container)]
+        blocks = {language_of(child) or "": child for child in found}
         box = nodes.container(classes=["opening"])
         self.set_source_info(box)
         if len(holder) != 2 or set(blocks) != set(PARTS):
@@ -43,7 +44,8 @@ class Opening(SphinxDirective):
             for language in PARTS:
                 block = blocks[language]
                 column = block.copy()  # without its children
-                title, items = block[2 * number : 2 * number + 2]
+                title, items = block.children[2 * number : 2 * number + 2]
+                assert isinstance(title, nodes.Element)  # as is_in_parts has seen
                 title["classes"].append("opening-title")
                 column += [title, items]
                 part += column

@@ -72,11 +72,13 @@ def note_titles(app: Sphinx, doctree: nodes.document) -> None:
     labels = app.env.get_domain("std").data["labels"]
     boxes = []
     for box in doctree.findall(SourcesBox):
-        box["search_title"] = box[0].astext()
+        title = box[0]
+        assert isinstance(title, SourcesTitle)
+        box["search_title"] = title.astext()
         boxes.append((box["ids"][0], box["search_title"]))
         for name in box["names"]:
             labels[name] = (app.env.docname, *boxes[-1])
-        say_what_it_is(box[0])
+        say_what_it_is(title)
     if boxes:
         BOXES.of(app.env)[app.env.docname] = boxes
 

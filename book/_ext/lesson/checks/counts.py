@@ -28,6 +28,9 @@ WORDS = (1200, 2300)
 #: The mistakes that a course names at the most; further ones belong into notes on sources.
 MISTAKES = 2
 
+#: The setting that names pages with cells that are no lessons, such as lists; they have no bounds.
+OTHERS = "lesson_other_pages"
+
 #: What stands in one of these is no part of the course.
 ASIDE = {"exercise", "solution", "sources", "diagram", "stages", "figure", "image", *VERBATIM}
 #: Sections by their English titles: without a weight, and those outside the course.
@@ -194,7 +197,7 @@ def out_of_bounds(counts: Counts) -> Iterator[Problem]:
 def check(app: Sphinx, doctree: nodes.document) -> None:
     """Count a chapter, and note what is out of bounds."""
     page = app.env.docname
-    if is_chapter(app.env, page):
+    if is_chapter(app.env, page) and page not in app.config[OTHERS]:
         counts = count(Path(app.env.doc2path(page)).read_text(encoding="utf8"))
         COUNTS.of(app.env)[page] = counts
         problems = PROBLEMS.of(app.env)[page]
@@ -248,6 +251,7 @@ def write_table(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("lesson.checks.retold")
+    app.add_config_value(OTHERS, [], "env", list)
     COUNTS.connect(app)
     app.connect("doctree-read", check)
     app.connect("build-finished", write_table)
