@@ -287,12 +287,15 @@ def test_soft_hard_and_local_use_the_scores_above_them():
         if tag(text) == "text" and re.fullmatch(r"[\d.]+", words(text))
     ]  # fmt: skip
     scores = torch.tensor([float(s) for s in printed[:5]])
-    soft, hard, local = (torch.tensor([float(s) for s in printed[i : i + 5]]) for i in (5, 10, 15))
-    window = window_mask(5, radius=1)[3]
+    soft, hard, local = (torch.tensor([float(s) for s in printed[i : i + 5]]) for i in (5, 11, 17))
+    window = window_mask(5, radius=1)[1]
     assert torch.allclose(soft, scores.softmax(0), atol=0.005)
     assert hard.tolist() == torch.nn.functional.one_hot(scores.argmax(), 5).tolist()
     assert torch.allclose(local, scores.masked_fill(~window, -math.inf).softmax(0), atol=0.005)
     assert len(having(root, "dg-hatch")) == (~window).sum()
+    pages = torch.tensor([1.0, 16.0, 40.0, 300.0, 0.0])
+    outputs = (scores.softmax(0), hard, scores.masked_fill(~window, -math.inf).softmax(0))
+    assert [int(output) for output in printed[10::6]] == [round(float(w @ pages)) for w in outputs]
 
 
 def test_the_masks_are_those_of_the_package():
