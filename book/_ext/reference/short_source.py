@@ -1,10 +1,14 @@
-"""Source that a chapter shows is shortened by its docstrings, which the reference has.
+"""Source that a chapter shows loses its docstrings, which the reference has, and fits the column.
 
 A docstring of thirty lines above ten lines of code hides on a phone what the chapter wants to
-show. Nothing else of the source is touched.
+show, and a long line must be pushed aside to be read. The code itself stays what it is: ruff only
+breaks its lines elsewhere.
 """
 
 import ast
+import functools
+import subprocess
+import sys
 import textwrap
 from typing import Any
 
@@ -35,14 +39,33 @@ def without_docstrings(code: str) -> str:
 
 DROPPED = "\0"
 
+#: So many characters of the code's font fit the column of a window of 1280 pixels.
+COLUMN = 77
+
+
+@functools.cache
+def fitted(code: str) -> str:
+    """Return ``code`` without its outer indentation, its lines broken to fit the column.
+
+    Code that is not a whole statement is returned as it is. A long string or comment stays long.
+    """
+    code = textwrap.dedent(code)
+    if max(map(len, code.splitlines()), default=0) <= COLUMN:
+        return code
+    command = ["ruff", "format", "--isolated", "--quiet", f"--line-length={COLUMN}", "-"]
+    done = subprocess.run(
+        [sys.executable, "-m", *command], input=code, capture_output=True, text=True, check=False
+    )
+    return done.stdout.rstrip("\n") if done.returncode == 0 else code
+
 
 def shorten(app: Sphinx, doctree: nodes.document) -> None:
-    """Shorten every block that a ``literalinclude`` with ``:pyobject:`` made."""
+    """Shorten and fit every block that a ``literalinclude`` with ``:pyobject:`` made."""
     for shown in doctree.findall(
         lambda node: isinstance(node, nodes.Element) and "shows_source" in node
     ):
         for block in shown.findall(nodes.literal_block):
-            code = without_docstrings(block.astext())
+            code = fitted(without_docstrings(block.astext()))
             block.rawsource = code
             block[:] = [nodes.Text(code)]
 

@@ -158,13 +158,15 @@ def reinforce_surrogate(
     """
     if log_prob.shape != loss.shape:
         raise ValueError(
-            f"loss: expected one number for each draw, the shape {tuple(log_prob.shape)}, "
+            f"loss: expected one number for each draw, "
+            f"the shape {tuple(log_prob.shape)}, "
             f"got the shape {tuple(loss.shape)}"
         )
     if isinstance(baseline, Tensor):
         if baseline.numel() != 1 and baseline.shape != loss.shape:
             raise ValueError(
-                "baseline: expected one number, or one for each draw, the shape "
+                "baseline: expected one number, or one for each draw, "
+                "the shape "
                 f"{tuple(loss.shape)}, got the shape {tuple(baseline.shape)}"
             )
         baseline = baseline.detach()

@@ -62,7 +62,7 @@ class RotaryPositions(Positions):
         """
         check_floating("heads", heads)
         check_features("heads", heads, self.d_k)
-        # Half precision is too coarse for the products: computed in single, then rounded.
+        # Half precision is too coarse for the products: single, then rounded.
         x = heads.to(torch.promote_types(heads.dtype, torch.float32))
         table = self._table.rows(x.shape[-2], offset=offset, like=x)
         sin, cos = table[:, 0::2], table[:, 1::2]

@@ -217,12 +217,12 @@ def reach(mask: Pattern | Sequence[Pattern], num_layers: int) -> Bool[Tensor, "o
     shapes = [tuple(each.shape) for each in masks]
     size = masks[0].shape[-1] if masks else 0
     if set(shapes) != {(size, size)}:
-        raise ValueError(f"mask: expected square masks of one size, got the shapes {shapes}")
+        raise ValueError(f"mask: expected square masks of one size, got {shapes}")
     if num_layers < 0:
         raise ValueError(f"num_layers: expected 0 or more, got {num_layers}")
     reached = torch.eye(size, dtype=torch.bool, device=masks[0].device)
     for layer in range(num_layers):
-        # A product of numbers counts the paths; a path or none is all that matters.
+        # A product of numbers counts paths; whether there is one is what matters.
         paths = masks[layer % len(masks)].float() @ reached.float()
         reached = reached | (paths > 0)
     return reached
