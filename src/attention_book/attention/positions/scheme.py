@@ -36,8 +36,8 @@ class Positions(nn.Module):
     None
     """
 
-    #: Whether :meth:`value_bias` adds anything. If so, the weights are needed
-    #: one by one, and no fused kernel can be used.
+    #: Whether :meth:`value_bias` adds anything. If so, the weights are
+    #: needed one by one, and no fused kernel can be used.
     biases_values: bool = False
 
     def forward(self, x: Features, *, offset: int = 0) -> Features:

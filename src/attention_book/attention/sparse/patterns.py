@@ -222,7 +222,7 @@ def reach(mask: Pattern | Sequence[Pattern], num_layers: int) -> Bool[Tensor, "o
         raise ValueError(f"num_layers: expected 0 or more, got {num_layers}")
     reached = torch.eye(size, dtype=torch.bool, device=masks[0].device)
     for layer in range(num_layers):
-        # A product of numbers counts paths; whether there is one is what matters.
+        # A product counts paths; only whether there is one matters.
         paths = masks[layer % len(masks)].float() @ reached.float()
         reached = reached | (paths > 0)
     return reached

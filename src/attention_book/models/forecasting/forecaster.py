@@ -114,11 +114,9 @@ class Forecaster(nn.Module):
         Raises:
             ValueError: if there are more values than the context is long.
         """
-        length = values.shape[-1]
-        if length > self.config.context:
-            raise ValueError(
-                f"values: expected at most context={self.config.context} in a row, got {length}"
-            )
+        length, most = values.shape[-1], self.config.context
+        if length > most:
+            raise ValueError(f"values: expected at most context={most}, got {length}")
         scaled = ((values - self.mean) / self.scale).to(self.embed.weight.dtype)
         vectors = self.embed(scaled.unsqueeze(-1))
         change: Windows = self.read_out(self.stack(vectors, is_causal=True)).squeeze(-1)

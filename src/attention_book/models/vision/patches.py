@@ -28,9 +28,8 @@ def patches(images: Images, size: int) -> Patches:
     *batch, height, width = images.shape
     check_sizes(size=size)
     if height % size or width % size:
-        raise ValueError(
-            f"images: expected height and width divisible by size={size}, got {height} by {width}"
-        )
+        wanted = f"a height and a width divisible by size={size}"
+        raise ValueError(f"images: expected {wanted}, got {height} by {width}")
     # (row of patches, row in patch, column of patches, column in patch)
     squares = images.reshape(*batch, height // size, size, width // size, size)
     return squares.transpose(-3, -2).flatten(-4, -3).flatten(-2, -1)
