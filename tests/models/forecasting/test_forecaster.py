@@ -128,7 +128,7 @@ def test_what_makes_no_model_is_refused() -> None:
         ForecasterConfig(context=0)
     with pytest.raises(ValueError, match=r"scale: expected a positive number, got 0\.0"):
         Forecaster.scaled_to(torch.ones(5), ForecasterConfig())
-    with pytest.raises(ValueError, match="values: expected at most context=13 in a row, got 14"):
+    with pytest.raises(ValueError, match="values: expected at most context=13, got 14"):
         make()(torch.zeros(1, 14).double())
 
 
