@@ -298,6 +298,23 @@ def test_soft_hard_and_local_use_the_scores_above_them():
     assert [int(output) for output in printed[10::6]] == [round(float(w @ pages)) for w in outputs]
 
 
+def test_the_blame_on_the_desk_is_the_gradient():
+    root = drawing("desk-blame")
+    scores = torch.tensor([1.5, 3.0, 2.0, 5.0, 0.0], requires_grad=True)
+    pages = torch.tensor([1.0, 16.0, 40.0, 300.0, 0.0])
+    output = scores.softmax(0) @ pages
+    output.backward()
+    drawn = [area for (_, _), area in sorted(weights(root).items(), key=lambda item: item[0][1])]
+    assert torch.allclose(torch.tensor(drawn), scores.detach().softmax(0), atol=0.005)
+    (shown,), distances, derivatives = (
+        [words(text).replace("−", "-") for text in elements(stage) if tag(text) == "text"]
+        for stage in elements(root) if stage.get("data-stage") in {"2", "3", "4"}
+    )  # fmt: skip
+    assert shown == f"{output:.1f}"
+    assert distances == [f"{page - output:+.1f}" for page in pages]
+    assert derivatives == [f"{share:+.1f}" for share in scores.grad]
+
+
 def test_the_masks_are_those_of_the_package():
     root = drawing("mask-shapes")
     seen = torch.tensor([visible(row) for row in having(root, "dg-mask")]).reshape(4, 6, 6)
