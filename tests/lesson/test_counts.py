@@ -85,13 +85,24 @@ def test_a_chapter_within_the_bounds_is_left_in_peace():
 def test_too_few_and_too_many_words():
     for words in (WORDS[0] - 200, WORDS[1] + 200):
         (message,) = complaints(chapter(words))
-        assert "English words, not 1200–2300" in message
+        assert f"English words, not {WORDS[0]}–{WORDS[1]}" in message
 
 
 def test_too_many_mistakes():
     named = " ".join(f"{{ref}}`mistake-{n}`" for n in range(MISTAKES + 1))
     (message,) = complaints(chapter(sections=f"{named}\n"))
     assert "names 3 mistakes" in message
+
+
+def test_an_optional_section_adds_no_words():
+    more = "## {zh}`丙` {en}`C` {optional}`2`\n\n:::{en}\nTwo words.\n:::\n"
+    assert count(chapter() + more).words == count(chapter()).words
+    assert count(chapter() + more.replace("optional", "core")).words == count(chapter()).words + 3
+
+
+@pytest.mark.parametrize("minutes", [8, 13])
+def test_the_opening_names_the_minutes_of_the_core_or_of_all(minutes):
+    assert complaints(chapter(opening=OPENING.format(zh=minutes, en=minutes))) == []
 
 
 def test_a_section_without_a_weight():

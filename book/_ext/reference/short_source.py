@@ -39,20 +39,22 @@ def without_docstrings(code: str) -> str:
 
 DROPPED = "\0"
 
-#: So many characters of the code's font fit the column of a window of 1280 pixels.
-COLUMN = 77
+#: So many characters of the code's font fit the column of a window of 1280 pixels, and a box in it.
+COLUMN, BOX = 77, 72
+#: What code stands in without being indented by it.
+FLUSH = (nodes.document, nodes.section, nodes.container)
 
 
 @functools.cache
-def fitted(code: str) -> str:
-    """Return ``code`` without its outer indentation, its lines broken to fit the column.
+def fitted(code: str, width: int = COLUMN) -> str:
+    """Return ``code`` without its outer indentation, its lines broken to fit the width.
 
     Code that is not a whole statement is returned as it is. A long string or comment stays long.
     """
     code = textwrap.dedent(code)
-    if max(map(len, code.splitlines()), default=0) <= COLUMN:
+    if max(map(len, code.splitlines()), default=0) <= width:
         return code
-    command = ["ruff", "format", "--isolated", "--quiet", f"--line-length={COLUMN}", "-"]
+    command = ["ruff", "format", "--isolated", "--quiet", f"--line-length={width}", "-"]
     done = subprocess.run(
         [sys.executable, "-m", *command], input=code, capture_output=True, text=True, check=False
     )
@@ -65,9 +67,19 @@ def shorten(app: Sphinx, doctree: nodes.document) -> None:
         lambda node: isinstance(node, nodes.Element) and "shows_source" in node
     ):
         for block in shown.findall(nodes.literal_block):
-            code = fitted(without_docstrings(block.astext()))
+            code = fitted(without_docstrings(block.astext()), width_at(block))
             block.rawsource = code
             block[:] = [nodes.Text(code)]
+
+
+def width_at(block: nodes.Node) -> int:
+    """Return how many characters fit where a block stands."""
+    above = block.parent
+    while isinstance(above, FLUSH):
+        if above.parent is None:
+            return COLUMN
+        above = above.parent
+    return BOX
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """How long each chapter is, what its sections weigh, and whether that keeps the bounds.
 
-Counted is the course: what a reader follows from top to bottom. Code, formulas, captions,
-exercises, notes on sources and further reading are not part of it. A number, a formula or a
-reference in a sentence counts as one word. A mistake counts as named where the course refers to
-its entry in the index of mistakes, ``{ref}`… <mistake-…>` ``.
+Counted is the course: what every reader follows from top to bottom. Code, formulas, captions, the
+opening, optional sections, exercises, notes on sources and further reading are not part of it. A
+number, a formula or a reference in a sentence counts as one word. A mistake counts as named where
+the course or an optional section refers to its entry in the index, ``{ref}`… <mistake-…>` ``.
 
 The build writes ``_build/counts.md``, with the chapters not yet retold among the others.
 """
@@ -23,8 +23,8 @@ from sphinx.application import Sphinx
 from lesson.checks.retold import PROBLEMS, SETTING, Problem, chapters, is_chapter
 from lesson.checks.source_lines import VERBATIM, Line, source_lines
 
-#: The English words of a chapter's course, at the least and at the most.
-WORDS = (1200, 2300)
+#: The English words of a chapter's course, at the least and at the most: one lecture.
+WORDS = (1100, 2200)
 #: The mistakes that a course names at the most; further ones belong into notes on sources.
 MISTAKES = 2
 
@@ -32,7 +32,17 @@ MISTAKES = 2
 OTHERS = "lesson_other_pages"
 
 #: What stands in one of these is no part of the course.
-ASIDE = {"exercise", "solution", "sources", "diagram", "stages", "figure", "image", *VERBATIM}
+ASIDE = {
+    "opening",
+    "exercise",
+    "solution",
+    "sources",
+    "diagram",
+    "stages",
+    "figure",
+    "image",
+    *VERBATIM,
+}
 #: Sections by their English titles: without a weight, and those outside the course.
 UNWEIGHED = ("Exercises", "Summary", "Further reading")
 OUTSIDE = ("Exercises", "Further reading")
@@ -82,8 +92,8 @@ def count(text: str) -> Counts:
     prose: dict[str, list[str]] = {"zh": [], "en": []}
     mistakes: dict[str, None] = {}
     lines = list(source_lines(text))
-    for line in course_of(lines):
-        for language, words in in_languages(line):
+    for line, weight in course_of(lines):
+        for language, words in in_languages(line) if weight != "optional" else ():
             prose[language].append(words)
         mistakes.update(dict.fromkeys(m["name"] for m in MISTAKE.finditer(line.text)))
     return Counts(
@@ -96,14 +106,14 @@ def count(text: str) -> Counts:
     )
 
 
-def course_of(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield the lines of the course's prose."""
-    is_outside = False
+def course_of(lines: Iterable[Line]) -> Iterator[tuple[Line, str]]:
+    """Yield the lines of the prose, each with the weight of its section."""
+    here = Section(0, "", "", 0)
     for line in lines:
         if is_section(line):
-            is_outside = section(line).title in OUTSIDE
-        if not (is_outside or line.part or ASIDE & set(line.inside)):
-            yield line
+            here = section(line)
+        if not (here.title in OUTSIDE or line.part or ASIDE & set(line.inside)):
+            yield line, here.weight
 
 
 def is_section(line: Line) -> bool:
@@ -186,12 +196,21 @@ def out_of_bounds(counts: Counts) -> Iterator[Problem]:
             )  # fmt: skip
     if counts.opening is None:
         yield Problem(1, "the chapter has no {opening}")
-    elif any(counts.opening[1].get(language) != counts.minutes() for language in MINUTES):
+    elif not is_in_time(counts, counts.opening[1]):
         line, named = counts.opening
         yield Problem(
-            line, f"the sections add up to {counts.minutes()} minutes; the opening says "
+            line, f"the sections add up to {counts.minutes()} minutes, those of the core to "
+            f"{counts.minutes('core')}; the opening says "
             f"{named.get('zh', 'nothing')} in Chinese and {named.get('en', 'nothing')} in English",
         )  # fmt: skip
+
+
+def is_in_time(counts: Counts, named: dict[str, int]) -> bool:
+    """Does the opening name, in each language, the minutes of the core or of all sections?"""
+    sums = {counts.minutes(), counts.minutes("core")}
+    return (
+        set(named) == set(MINUTES) and len(set(named.values())) == 1 and {*named.values()} <= sums
+    )
 
 
 def check(app: Sphinx, doctree: nodes.document) -> None:
@@ -207,7 +226,8 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
 HEAD = """\
 # Counts
 
-The course of each chapter: no code, captions, exercises, notes on sources or further reading.
+The course of each chapter: its core, without code, captions, exercises, notes on sources and
+further reading.
 Bounds for retold chapters: {words[0]:,} to {words[1]:,} English words, at most {mistakes} mistakes
 named, every section core or optional, and their minutes those of the opening.
 
