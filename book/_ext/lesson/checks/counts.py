@@ -24,7 +24,7 @@ from lesson.checks.retold import PROBLEMS, SETTING, Problem, chapters, is_chapte
 from lesson.checks.source_lines import VERBATIM, Line, source_lines
 
 #: The English words of a chapter's course, at the least and at the most: one lecture.
-WORDS = (1100, 2200)
+WORDS = (1000, 2200)
 #: The mistakes that a course names at the most; further ones belong into notes on sources.
 MISTAKES = 2
 
