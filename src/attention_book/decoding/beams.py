@@ -98,7 +98,7 @@ def continued(
     length_penalty: float,
 ) -> Beams:
     """Return the best ``count`` of all continuations of each sentence's beams."""
-    # Within one beam the best words score best; the rest can be left out.
+    # Within one beam the best words score best; the rest can go.
     gains, words = log_probs.topk(min(count, log_probs.shape[-1]))
     going = beams.open[..., None]
     stay = torch.full_like(gains, -torch.inf)
