@@ -355,7 +355,7 @@ def test_both_languages_run_the_chapters_own_cells():
         own = [c.source.strip("\n") for c in chapter.cells if c.cell_type == "code"]
         for source, expected in zip_longest(cells, own, fillvalue=""):
             ast.parse(source)
-            if source.replace(f'language="{path.parent.name}"', "") != expected:
+            if source.replace(f'setup(language="{path.parent.name}")', "setup()") != expected:
                 offenders.append(f"{path.parent.name}/{path.stem}: {expected[:60]!r}")
     assert not offenders
 
