@@ -12,8 +12,11 @@ NAMES = {
     "English", "EN", "Ctrl", "GitHub", "Colab", "Binder", "Python", "PyTorch", "Keras",
     "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
-    "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
+    "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top", "NaN", "float", "bfloat",
+    "Tom", "chases", "Jerry",
 }  # fmt: skip
+#: The words of the worked example, which a translator writes in either language.
+WRITTEN = {"汤姆", "追逐", "杰瑞"}
 ENGLISH = re.compile(r"[A-Za-z]{2,}(?:_[A-Za-z]+)*")
 IDENTIFIER = re.compile(r"\w+(?:\.\w+)+")  # attention_book.attention.masked_softmax
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
@@ -52,7 +55,7 @@ def leftovers(page: Any, language: str) -> list[str]:
             prose = IDENTIFIER.sub("", text)
             foreign = [word for word in ENGLISH.findall(prose) if word not in NAMES]
         else:
-            foreign = CHINESE.findall(text)
+            foreign = [word for word in CHINESE.findall(text) if word not in WRITTEN]
         if foreign:
             troubles.append(f"{kind}: {' '.join(foreign)!r} in {text[:80]!r} ({where})")
     return troubles

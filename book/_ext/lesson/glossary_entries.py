@@ -78,7 +78,7 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _section_of(node: nodes.Node) -> tuple[str, str]:
-    while not isinstance(node, nodes.section):
+    while not (isinstance(node, nodes.section) and isinstance(node[0], nodes.title)):
         if node.parent is None:
             return "", ""
         node = node.parent

@@ -37,12 +37,18 @@ def depart_citation(translator: Any, node: nodes.citation) -> None:
 
 
 def visit_entry(translator: Any, node: nodes.entry) -> None:
-    """The empty corner of a table is no header of its column."""
-    if isinstance(node.parent.parent, nodes.thead) and not node.astext().strip():
+    """An empty corner is no header of its column, nor is a formula alone, which has no words."""
+    if isinstance(node.parent.parent, nodes.thead) and not words_of(node):
         translator.body.append(translator.starttag(node, "td", ""))
         translator.context.append("</td>\n")
     else:
         HTML5Translator.visit_entry(translator, node)
+
+
+def words_of(node: nodes.Element) -> str:
+    """Return an element's text without its formulas."""
+    texts = (text for text in node.findall(nodes.Text) if not isinstance(text.parent, nodes.math))
+    return "".join(text.astext() for text in texts).strip()
 
 
 def depart_entry(translator: Any, node: nodes.entry) -> None:

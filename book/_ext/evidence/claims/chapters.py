@@ -91,11 +91,16 @@ def detached(node: nodes.Node) -> nodes.Node:
 
 
 def title_over(node: nodes.Node) -> list[nodes.Node]:
-    """Return the parts of the title of the section that a node stands in."""
+    """Return the parts of the title of the section that a node stands in.
+
+    The boxes of sphinx-exercise are sections without a title.
+    """
     above: nodes.Node | None = node
-    while above is not None and not isinstance(above, nodes.section):
+    while above is not None:
+        if isinstance(above, nodes.section) and isinstance(above[0], nodes.title):
+            return list(above[0].children)
         above = above.parent
-    return list(above[0].children) if above is not None else []
+    return []
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
