@@ -12,8 +12,8 @@ NAMES = {
     "English", "EN", "Ctrl", "GitHub", "Colab", "Binder", "Python", "PyTorch", "Keras",
     "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
-    "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top", "NaN", "float", "bfloat", "chrF",
-    "Tom", "chases", "Jerry",
+    "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
+    "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
