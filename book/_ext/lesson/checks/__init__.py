@@ -1,4 +1,4 @@
-"""Retold chapters keep to the rules that make them readable; the build checks and counts."""
+"""Chapters keep to the rules that make them readable; the build checks and counts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Set up the register of chapters first: both checks write into it."""
-    for part in ("retold", "visible_cells", "counts"):
+    for part in ("problems", "visible_cells", "counts"):
         app.setup_extension(f"lesson.checks.{part}")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,7 @@ opening, optional sections, exercises, notes on sources and further reading are 
 number, a formula or a reference in a sentence counts as one word. A mistake counts as named where
 the course or an optional section refers to its entry in the index, ``{ref}`… <mistake-…>` ``.
 
-The build writes ``_build/counts.md``, with the chapters not yet retold among the others.
+The build writes ``_build/counts.md``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bilingual.environment import PerPage
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lesson.checks.retold import PROBLEMS, SETTING, Problem, chapters, is_chapter
+from lesson.checks.problems import PROBLEMS, Problem, chapters, is_chapter
 from lesson.checks.source_lines import VERBATIM, Line, source_lines
 
 #: The English words of a chapter's course, at the least and at the most: one lecture.
@@ -228,22 +228,21 @@ HEAD = """\
 
 The course of each chapter: its core, without code, captions, exercises, notes on sources and
 further reading.
-Bounds for retold chapters: {words[0]:,} to {words[1]:,} English words, at most {mistakes} mistakes
+Bounds: {words[0]:,} to {words[1]:,} English words, at most {mistakes} mistakes
 named, every section core or optional, and their minutes those of the opening.
 
-| chapter | retold | English words | 中文字数 | mistakes | core | optional | opening | exercises |
-|---|---|---|---|---|---|---|---|---|
+| chapter | English words | 中文字数 | mistakes | core | optional | opening | exercises |
+|---|---|---|---|---|---|---|---|
 """
 
 
-def row(page: str, counts: Counts, *, retold: bool) -> str:
+def row(page: str, counts: Counts) -> str:
     """Return a chapter's row of the table."""
     named = sorted(set(counts.opening[1].values())) if counts.opening else []
     by_stars = Counter(counts.exercises)
     exercises = ", ".join(f"{mark or 'no star'} {by_stars[mark]}" for mark in sorted(by_stars))
     cells = [
         page,
-        "yes" if retold else "not yet",
         f"{counts.words:,}",
         f"{counts.characters:,}",
         str(len(counts.mistakes)),
@@ -264,13 +263,13 @@ def write_table(app: Sphinx, exception: Exception | None) -> None:
     found = COUNTS.of(app.env) if exception is None else {}
     pages = [page for page in chapters(app.env) if page in found] if found else []
     if pages:
-        rows = (row(p, found[p], retold=p not in app.config[SETTING]) for p in pages)
-        text = HEAD.format(words=WORDS, mistakes=MISTAKES) + "".join(rows)
+        rows = "".join(row(page, found[page]) for page in pages)
+        text = HEAD.format(words=WORDS, mistakes=MISTAKES) + rows
         Path(app.outdir).parent.joinpath("counts.md").write_text(text, encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("lesson.checks.retold")
+    app.setup_extension("lesson.checks.problems")
     app.add_config_value(OTHERS, [], "env", list)
     COUNTS.connect(app)
     app.connect("doctree-read", check)

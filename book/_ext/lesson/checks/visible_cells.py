@@ -15,7 +15,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lesson.checks.retold import PROBLEMS, Problem, is_chapter
+from lesson.checks.problems import PROBLEMS, Problem, is_chapter
 from lesson.checks.source_lines import Cell, code_cells
 
 #: Cells with one of these tags show no code until a reader asks for it.
@@ -127,7 +127,7 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("lesson.checks.retold")
+    app.setup_extension("lesson.checks.problems")
     app.setup_extension("lesson.evidence_cells")
     # after evidence is folded, and docstrings are taken out of the source that is shown
     app.connect("doctree-read", check, priority=900)

@@ -1,14 +1,11 @@
-"""Which chapters are held to the rules, and what the checks found in them.
+"""Which pages are chapters, and what the checks found in them.
 
 A chapter is a page with cells. Each check notes what it finds in every chapter; the end of the
-build complains of what stands in chapters that have been retold. Those that have not are listed
-in the setting ``lesson_not_yet_retold``, and a name there that has become unnecessary is a
-warning too: the list can only get shorter.
+build complains of all of it.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bilingual.environment import PerPage, reading_order
@@ -18,8 +15,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-
-SETTING = "lesson_not_yet_retold"
 
 
 class Problem(NamedTuple):
@@ -49,27 +44,16 @@ def chapters(env: BuildEnvironment) -> list[str]:
 
 
 def judge(app: Sphinx, exception: Exception | None) -> None:
-    """Complain of what is wrong in retold chapters, and of names that need not be listed."""
+    """Complain of what is wrong in the chapters."""
     if exception is not None:
         return
-    env, waiting = app.env, list(app.config[SETTING])
-    for page in chapters(env):
-        for problem in sorted(PROBLEMS.of(env)[page]) if page not in waiting else []:
-            place = f"{env.doc2path(page)}:{problem.line}"
+    for page in chapters(app.env):
+        for problem in sorted(PROBLEMS.of(app.env)[page]):
+            place = f"{app.env.doc2path(page)}:{problem.line}"
             logger.warning("%s", problem.message, location=place, type="lesson")
-    settings = str(Path(app.srcdir, "_config.yml"))
-    for name in waiting:
-        if not is_chapter(env, name):
-            message = "%s names %s, which is no chapter"
-        elif not PROBLEMS.of(env)[name]:
-            message = "%s names %s, which passes every check: take the name out"
-        else:
-            continue
-        logger.warning(message, SETTING, name, location=settings, type="lesson")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_config_value(SETTING, [], "", list)
     PROBLEMS.connect(app)
     app.connect("doctree-read", register, priority=100)  # before the checks
     app.connect("build-finished", judge, priority=600)  # before strict_build judges
