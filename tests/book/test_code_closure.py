@@ -83,6 +83,15 @@ def test_a_training_runs_no_chapter_tools():
     assert not {name for name in reached if name.split(".")[1:2] in (["inspection"], ["exercises"])}
 
 
+def test_a_digest_of_cells_forgets_the_words_of_labels_alone():
+    cell = 'plot({L("正确", "right"): x}, label=L("位置", "place"), kind="line")'
+    said_better = cell.replace("right", "correct").replace("位置", "次序")
+    assert digest_of_cells([cell]) == digest_of_cells([said_better])
+    assert digest_of_cells([cell]) != digest_of_cells([cell.replace("line", "bar")])
+    assert digest_of_cells([cell]) != digest_of_cells([cell.replace(": x", ": y")])
+    assert digest_of_cells(["L(name, 'x')"]) != digest_of_cells(["L(other, 'x')"])
+
+
 def test_a_digest_of_cells_knows_what_they_do_and_not_from_where_they_import():
     cells = ["from a.b import measured\nx = measured(2)  # twice", "%timeit x"]
     moved = ["from c import measured\n\nx = measured( 2 )", "%timeit x"]

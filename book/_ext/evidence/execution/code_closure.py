@@ -19,6 +19,9 @@ from typing import NamedTuple
 TRAINING = "from attention_book.course.recipes import trained"
 SETTINGS = ("attention_book.course.recipes.named",)
 
+#: What makes a label of a figure, in two languages.
+LABEL = "L"
+
 #: Cells that use one of these may show a docstring: for them the text of the code counts.
 SHOWS_SOURCE = ("show_source", "getsource", "__doc__", "help(")
 
@@ -66,8 +69,9 @@ class Module:
 def digest_of_cells(cells: Iterable[str]) -> str:
     """Return a digest of what a page's cells do.
 
-    Comments, line breaks and the places from which names are imported don't count: a module
-    that moves changes no experiment.
+    Comments, line breaks, the words of a figure's labels, ``L("…", "…")``, and the places from
+    which names are imported don't count: a module that moves changes no experiment, nor does a
+    legend that says it better.
     """
     return hashlib.sha256("\n\0".join(map(_deeds, cells)).encode()).hexdigest()[:12]
 
@@ -78,7 +82,17 @@ def _deeds(cell: str) -> str:
     except SyntaxError:  # a cell's magic
         return cell
     kept = [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    return ast.unparse(ast.Module(kept, type_ignores=[]))
+    return ast.unparse(_WithoutWords().visit(ast.Module(kept, type_ignores=[])))
+
+
+class _WithoutWords(ast.NodeTransformer):
+    """Empties every label in two languages."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802 (ast's own name)
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == LABEL:
+            node.args = [each for each in node.args if not isinstance(each, ast.Constant)]
+        return node
 
 
 def is_text(node: ast.AST) -> bool:
