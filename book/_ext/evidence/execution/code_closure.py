@@ -69,7 +69,7 @@ class Module:
 def digest_of_cells(cells: Iterable[str]) -> str:
     """Return a digest of what a page's cells do.
 
-    Comments, line breaks, the words of a figure's labels, ``L("…", "…")``, and the places from
+    Comments, docstrings, line breaks, the words of a figure's labels, ``L("…", "…")``, and the places from
     which names are imported don't count: a module that moves changes no experiment, nor does a
     legend that says it better.
     """
@@ -86,9 +86,15 @@ def _deeds(cell: str) -> str:
 
 
 class _WithoutWords(ast.NodeTransformer):
-    """Empties every label in two languages."""
+    """Empties every label in two languages, and every docstring."""
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:  # noqa: N802 (ast's own name)
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        if is_text(node.body[0]):
+            node.body[0] = ast.Pass()
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id == LABEL:
             node.args = [each for each in node.args if not isinstance(each, ast.Constant)]
