@@ -69,9 +69,9 @@ class Module:
 def digest_of_cells(cells: Iterable[str]) -> str:
     """Return a digest of what a page's cells do.
 
-    Comments, docstrings, line breaks, the words of a figure's labels, ``L("…", "…")``, and the places from
-    which names are imported don't count: a module that moves changes no experiment, nor does a
-    legend that says it better.
+    Comments, docstrings, line breaks, the words of a figure's labels, ``L("…", "…")``, and the
+    places from which names are imported don't count: a module that moves changes no experiment,
+    nor does a legend that says it better.
     """
     return hashlib.sha256("\n\0".join(map(_deeds, cells)).encode()).hexdigest()[:12]
 
