@@ -18,6 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "reference": {"bilingual"},
     "website": {"bilingual"},
     "lesson": {"bilingual"},
+    "live": set(),
 }
 
 MAX_ENTRIES = 12

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import http.server
 import os
+import re
 import shutil
 import sys
 import threading
@@ -20,6 +21,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SITE = Path(os.environ.get("BOOK_HTML", ROOT / "book" / "_build" / "html"))
+LIVE = re.compile(r'<div id="([\w-]+)" data-live="')
 LANGUAGES = ("zh", "en", "both")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -37,7 +39,16 @@ def page_names() -> list[str]:
     return sorted(page for page in pages if not page.startswith(("_", "index.html")))
 
 
+def live_figures() -> list[tuple[str, str]]:
+    """Every live figure of the built site: its page and its id."""
+    pages = ((page, (SITE / page).read_text(encoding="utf8")) for page in page_names())
+    return [(page, match[1]) for page, text in pages for match in LIVE.finditer(text)]
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "live" in metafunc.fixturenames:
+        found = live_figures()
+        metafunc.parametrize("live", found, ids=[place for _, place in found])
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", page_names())
 

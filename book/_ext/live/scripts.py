@@ -1,0 +1,44 @@
+"""The scripts of the live figures: written once a build, loaded by the pages that have a figure."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from live.bundler import STYLES, bundler
+
+FOLDER = "live"
+
+
+def write(app: Sphinx, config: Config) -> None:
+    """Write all scripts into a folder of the build, from which Sphinx copies them."""
+    folder = Path(app.doctreedir) / "live_static"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / FOLDER).mkdir(parents=True)
+    shutil.copy(STYLES, folder / STYLES.name)
+    texts = {"core": bundler().core()} | {n: bundler().figure(n) for n in bundler().figures()}
+    for name, text in texts.items():
+        (folder / FOLDER / f"{name}.js").write_text(text, encoding="utf8")
+    config.html_static_path.append(str(folder))
+
+
+def load(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Load what a page's figures need."""
+    figures = doctree.findall(nodes.figure) if doctree else ()
+    names = sorted({figure["live"] for figure in figures if "live" in figure})
+    for name in (["core"] if names else []) + names:
+        app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("config-inited", write)
+    app.connect("html-page-context", load)
+    app.add_css_file(STYLES.name, priority=920)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

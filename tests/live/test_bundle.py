@@ -1,0 +1,63 @@
+"""Modules become classic scripts: in order, each once, and refused where that can't be."""
+
+from pathlib import Path
+
+import pytest
+from py_mini_racer import MiniRacer
+
+from attention_book.live import bundle
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "page").mkdir()
+    monkeypatch.setattr(bundle, "MODULES", tmp_path)
+    return tmp_path
+
+
+def test_modules_stand_after_what_they_import_and_once(folder: Path) -> None:
+    (folder / "a.mjs").write_text("export const one = 1;\n")
+    (folder / "page/b.mjs").write_text(
+        'import { one as first } from "../a.mjs";\nexport const two = first + 1;\n'
+    )
+    (folder / "c.mjs").write_text(
+        'import { two } from "./page/b.mjs";\nimport { one } from "./a.mjs";\n'
+        "const secret = 40;\nexport function sum() { return one + two + secret; }\n"
+        "export default { sum };\n"
+    )
+    assert bundle.ordered(["c"]) == ["a", "page/b", "c"]
+    text = bundle.script(["c"])
+    assert text.count('define("a"') == 1
+    engine = MiniRacer()
+    engine.eval(text)
+    assert engine.eval("attentionBookLive.modules.c.sum()") == 43
+    assert engine.eval("attentionBookLive.modules.c.default.sum()") == 43
+    assert engine.eval("typeof secret") == "undefined", "a module's own names are nobody else's"
+    engine.close()
+
+
+def test_what_another_script_defines_is_left_out(folder: Path) -> None:
+    (folder / "a.mjs").write_text("export const one = 1;\n")
+    (folder / "b.mjs").write_text('import { one } from "./a.mjs";\nexport const two = one + 1;\n')
+    text = bundle.script(["b"], without=["a"])
+    assert 'define("b"' in text
+    assert 'define("a"' not in text
+
+
+def test_a_circle_is_named(folder: Path) -> None:
+    (folder / "a.mjs").write_text('import { two } from "./b.mjs";\nexport const one = 1;\n')
+    (folder / "b.mjs").write_text('import { one } from "./a.mjs";\nexport const two = 2;\n')
+    with pytest.raises(ValueError, match="a → b → a"):
+        bundle.script(["a"])
+
+
+def test_every_module_of_ours_can_be_packed() -> None:
+    names = [
+        p.relative_to(bundle.MODULES).with_suffix("").as_posix()
+        for p in bundle.MODULES.rglob("*.mjs")
+    ]
+    assert {"page/page", "figures/steps"} <= set(names)
+    for name in names:
+        text = bundle.script([name])
+        assert "\nimport " not in text
+        assert "\nexport " not in text

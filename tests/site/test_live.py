@@ -1,0 +1,123 @@
+"""Every live figure in a browser: by keyboard, touch, address, in print and without scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+#: What moves each kind of control.
+KEYS = {"range": "ArrowRight", "radio": "ArrowRight", "checkbox": "Space", "button": "Enter"}
+#: What a figure shows: its drawing, the sentence that reads it, its table.
+SHOWN = """place => place.querySelector('.live-frame').innerHTML
+  + place.querySelector('.live-readout').textContent + place.querySelector('table').textContent"""
+
+pytestmark = pytest.mark.browser
+
+
+def opened(page: Page, base_url: str, live: tuple[str, str], query: str = "") -> Any:
+    """Open the page of a figure; return its place, once it has come alive."""
+    page.goto(f"{base_url}/{live[0]}?lang=en{query}")
+    place = page.locator(f"#{live[1]}")
+    expect(place).to_have_class(re.compile("live-ready"))
+    return place
+
+
+def controls(place: Any) -> Iterator[tuple[Any, str]]:
+    """Each control of a figure, and the key that moves it."""
+    for control in place.locator(".live-controls :is(input, button)").all():
+        kind = control.get_attribute("type")
+        group = control.get_attribute("name")
+        if kind == "radio" and not place.locator(f"input[name={group}]:checked").evaluate(
+            "(chosen, control) => chosen === control", control.element_handle()
+        ):
+            continue  # a set of radio buttons is one stop of the keyboard
+        yield control, KEYS[kind]
+
+
+def test_the_keyboard_moves_every_control(live: Any, page: Page, base_url: str) -> None:
+    place = opened(page, base_url, live)
+    seen = {place.evaluate(SHOWN)}
+    moved = []
+    for control, key in controls(place):
+        control.focus()
+        page.keyboard.press(key)
+        now = place.evaluate(SHOWN)
+        moved.append(now not in seen)
+        seen.add(now)
+        inside = place.evaluate("place => place.contains(document.activeElement)")
+        assert inside, "the focus was lost with the drawing before"
+    assert moved, "a figure without a control is a drawing"
+    assert sum(moved) >= len(moved) / 2, "most controls change what is shown"
+
+
+def test_the_address_keeps_the_state(live: Any, page: Page, base_url: str) -> None:
+    place = opened(page, base_url, live)
+    begin = place.evaluate(SHOWN)
+    for control, key in controls(place):
+        control.focus()
+        page.keyboard.press(key)
+        if f"#{live[1]}?" in page.url:
+            break
+    changed, address = place.evaluate(SHOWN), page.url
+    assert changed != begin
+    page.go_back()
+    assert place.evaluate(SHOWN) == begin
+    page.go_forward()
+    assert place.evaluate(SHOWN) == changed
+    page.goto("about:blank")
+    page.goto(address)
+    expect(place).to_have_class(re.compile("live-ready"))
+    assert place.evaluate(SHOWN) == changed
+    expect(place).to_be_in_viewport()
+
+
+def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url: str) -> None:
+    begin = opened(page, base_url, live).evaluate(SHOWN)
+    keys = page.evaluate(
+        """name => Object.keys(attentionBookLive.modules['figures/' + name].default.address)""",
+        page.locator(f"#{live[1]}").get_attribute("data-live"),
+    )
+    page.goto("about:blank")
+    nonsense = "&".join(f"{key}=<img src=x onerror=alert(1)>" for key in keys)
+    place = opened(page, base_url, live, f"#{live[1]}?{nonsense}")
+    assert place.evaluate(SHOWN) == begin
+
+
+def test_a_finger_on_a_narrow_screen(
+    live: Any, browser: Browser, watch: Any, base_url: str
+) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
+    page = watch(context.new_page())
+    place = opened(page, base_url, live)
+    before = place.evaluate(SHOWN)
+    for control in place.locator(".live-controls :is(button, [type=checkbox], [type=radio])").all():
+        control.tap()
+    for control in place.locator(".live-controls [type=range]").all():
+        control.tap(position={"x": 12, "y": 12})
+    assert place.evaluate(SHOWN) != before
+    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert not wide, "the page scrolls sideways"
+    context.close()
+
+
+def test_without_scripts_the_drawing_stands(live: Any, browser: Browser, base_url: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{base_url}/{live[0]}")
+    place = page.locator(f"#{live[1]}")
+    expect(place.locator("svg")).to_be_visible()
+    expect(place.locator(".live-readout")).to_be_visible()
+    assert place.locator("button, input").count() == 0
+    context.close()
+
+
+def test_in_print_the_drawing_stands_alone(live: Any, page: Page, base_url: str) -> None:
+    place = opened(page, base_url, live)
+    page.emulate_media(media="print")
+    expect(place.locator("svg").first).to_be_visible()
+    for control in place.locator("button, input, summary").all():
+        expect(control).not_to_be_visible()
