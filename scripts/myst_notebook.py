@@ -26,6 +26,7 @@ ADMONITIONS = {
 }
 EXERCISE, SOLUTION = ("练习", "Exercise"), ("解答：", "Solution: ")
 SOURCES = ("考据：", "Notes on sources: ")
+LIVE = ("在网页上动手", "Try it on the page")
 #: Cells that the book hides stay folded in a notebook (JupyterLab; Colab's form view).
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
 HIDING_TAGS = {"evidence", "hide-input", "hide-cell", "remove-input", "remove-cell"}
@@ -143,6 +144,7 @@ class PageExporter:
             "stages": self.diagram,
             "math": lambda b: self.equation(b.text.strip("\n"), b.options.get("label", "")),
             "diagram": self.diagram,
+            "live": self.live,
             "literalinclude": self.source,
             "code-block": lambda b: f"```{b.argument}\n{b.text}\n```",
         }
@@ -208,6 +210,13 @@ class PageExporter:
         caption = self.markdown(block.text, block.line)
         image = f'<img alt="{alt}" width="430" src="data:image/svg+xml;base64,{data}">'
         return f"{image}\n\n{number}{caption}"
+
+    def live(self, block: Block) -> str:
+        """A figure that answers the reader: where it stands, and what to try there."""
+        label = self.index.labels[str(block.options["name"])]
+        address = self.index.url(self.page, self.language, label.anchor)
+        caption = self.markdown(block.text, block.line)
+        return f"**{label.words(self.language)}** [{self.word(LIVE)}]({address}): {caption}"
 
     def stylesheet(self) -> str:
         folder = self.index.book / "_ext" / "website" / "figures" / "static"

@@ -268,6 +268,16 @@ def test_a_drawing_in_stages_is_shown_whole_with_its_list(export):
     assert (title, text, heading) == ("### Notes on sources: Who", "Me.", "## Here (core, 3 min)")
 
 
+def test_a_live_figure_leads_to_the_page_where_it_lives(export):
+    text = (
+        ":::{live} steps\n:name: live-steps\n{zh}`题注` {en}`Drag it`\n:::\n\n{numref}`live-steps`"
+    )
+    figure, reference = only(export(text)).split("\n\n")
+    address = EN("page", "live-steps")
+    assert figure == f"**Fig. 2.1** [Try it on the page]({address}): Drag it"
+    assert reference == f"[Fig. 2.1]({address})"
+
+
 def test_what_a_drawing_shows_for_a_while_is_not_in_a_notebook():
     root = svg_markup.parse(
         '<svg xmlns="http://www.w3.org/2000/svg">'
