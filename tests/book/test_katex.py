@@ -1,7 +1,9 @@
 import re
 
 import pytest
-from website.katex import Katex, KatexError
+from docutils import nodes
+from docutils.utils import new_document
+from website.katex import Katex, KatexError, KeepPunctuation
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,19 @@ e &= 1 \\ f &= 2
 d &= 1
 \end{align*}
 """
+
+
+def test_a_short_formula_keeps_the_chinese_punctuation_after_it():
+    short, long = nodes.math("", "x_1"), nodes.math("", "x" * 25)
+    paragraph = nodes.paragraph("", "", short, nodes.Text("，再"), long, nodes.Text("。完"))
+    document = new_document("page")
+    document += paragraph
+    KeepPunctuation(document).run()
+    (kept,) = (each for each in document.findall(nodes.inline) if "unbroken" in each["classes"])
+    assert kept.astext() == "x_1，"
+    assert paragraph.astext() == "x_1，再" + "x" * 25 + "。完", (
+        "nothing is lost, nothing comes twice"
+    )
 
 
 def test_every_kind_of_formula_in_a_page(tiny_book):

@@ -60,7 +60,8 @@ class Stages(SphinxDirective):
         panel = CONTROLS.format(before=BEFORE, after=AFTER, last=len(sentences.children))
         caption = nodes.caption("", "", *words.children)
         self.set_source_info(caption)
-        figure.insert(0, nodes.raw("", panel, format="html"))
+        # One node with the drawing: docutils opens the legend's place by its number in the figure.
+        figure[0] = nodes.raw("", panel + figure[0].astext(), format="html")
         figure += [caption, nodes.legend("", sentences)]
         figure["classes"].append("stages")
         return [figure]

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
@@ -25,6 +26,9 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 KATEX = Path(__file__).parent
+#: Punctuation that never starts a line, and how long a formula may be that holds on to it.
+CLOSING, SHORT = "，。；：、！？）》”", 24
+
 STYLESHEETS = ("katex/katex.min.css", "katex/equations.css")
 
 #: Returns JSON: KaTeX's own message is clearer than the engine's report of an exception.
@@ -131,6 +135,24 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+class KeepPunctuation(SphinxPostTransform):
+    """A browser may break a line after any formula: keep Chinese punctuation with a short one."""
+
+    default_priority = 750
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        for formula in list(self.document.findall(nodes.math)):
+            after = formula.next_node(descend=False, siblings=True)
+            if not isinstance(after, nodes.Text) or after.astext()[0] not in CLOSING:
+                continue
+            if len(formula.astext()) <= SHORT:
+                text, kept = after.astext(), formula.deepcopy()
+                together = nodes.inline("", "", kept, nodes.Text(text[0]), classes=["unbroken"])
+                formula.replace_self(together)
+                after.parent.replace(after, nodes.Text(text[1:]))
+
+
 class RejectUnnamedNumbers(SphinxTransform):
     """A bare ``align`` is numbered but cannot be referred to, and gets a random anchor."""
 
@@ -175,6 +197,7 @@ def save(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("katex_macros", {}, "env")
     app.add_transform(RejectUnnamedNumbers)
+    app.add_post_transform(KeepPunctuation)
     app.add_html_math_renderer("katex_static", (visit_math, None), (visit_math_block, None))
     app.connect("config-inited", choose_renderer)
     app.connect("builder-inited", start)
