@@ -14,6 +14,7 @@ PARTS = (
     "website.launch_notebooks",
     "website.shell",
     "website.slimming",
+    "website.policy",
     "website.quick_build",
 )
 
