@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,3 +89,18 @@ def test_solutions_stages_and_copying(offline: Any, site: Path) -> None:
     figure = offline.locator("figure.stages").first
     figure.locator("button[data-step='1']").click()
     expect(figure.locator(".stages-now")).to_have_text("2")
+
+
+def test_the_packed_book(offline: Any, site: Path, root: Path, tmp_path: Path) -> None:
+    """`make zip`: unpacked anywhere, also below a folder with blanks and Chinese in its name."""
+    archive = tmp_path / "book.zip"
+    script = [sys.executable, str(root / "scripts" / "pack_site.py")]
+    subprocess.run([*script, "--site", str(site), "--to", str(archive)], check=True)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(tmp_path / "我的 书")
+    (index,) = (tmp_path / "我的 书").glob("*/index.html")
+    offline.goto(index.as_uri())
+    offline.wait_for_url("**/intro.html")
+    offline.goto(f"{(index.parent / 'search.html').as_uri()}?q=掩码&lang=zh")
+    offline.locator("#search-results li a").first.click()
+    expect(offline.locator("article h1 .bl-zh")).to_be_visible()
