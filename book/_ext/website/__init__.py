@@ -15,6 +15,7 @@ PARTS = (
     "website.shell",
     "website.slimming",
     "website.policy",
+    "website.downloads",
     "website.quick_build",
 )
 
