@@ -99,10 +99,14 @@ def in_language(pair: str, language: str, between: str) -> str:
     return zh if language == "zh" else en
 
 
-def assemble(site: Path, language: str) -> Printed:
+def table_of_contents() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text("utf8"))
+    return loaded
+
+
+def assemble(site: Path, language: str, toc: dict[str, Any]) -> Printed:
     """Return the document; `Printed.numbered` names the page on which each chapter begins."""
     config = settings()
-    toc = yaml.safe_load((ROOT / "book" / "_toc.yml").read_text(encoding="utf8"))
     sequence = [part for part in parts(language, toc) if part.pages]
     pages = [page for part in sequence for page in part.pages]
     book = Book(site, config["html"]["baseurl"].rstrip("/"), language, pages)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from document import assemble
+from document import assemble, table_of_contents
 from small_pdf import smaller
 
 BUILD = Path(__file__).resolve().parents[2] / "book" / "_build"
@@ -93,10 +93,10 @@ def page_numbers(printed: Path) -> dict[str, int]:
     }
 
 
-def make(browser: Any, site: Path, language: str, target: Path) -> None:
+def make(browser: Any, site: Path, language: str, target: Path, toc: dict[str, Any]) -> None:
     """Print one language, then once more with the numbers of the pages."""
     unfinished = target.with_suffix(".unfinished.pdf")
-    document = assemble(site, language)
+    document = assemble(site, language, toc)
     print_document(browser, site, document.numbered({}), unfinished)
     print_document(browser, site, document.numbered(page_numbers(unfinished)), unfinished)
     target.write_bytes(smaller(unfinished.read_bytes()))
@@ -119,7 +119,7 @@ def main() -> None:
         for language in options.languages:
             start = time.perf_counter()
             target = options.to / NAME.format(language=language)
-            make(browser, options.site, language, target)
+            make(browser, options.site, language, target, table_of_contents())
             size, seconds = target.stat().st_size / 1e6, time.perf_counter() - start
             print(f"{target} ({size:.1f} MB, {seconds:.0f} s)")
         browser.close()
