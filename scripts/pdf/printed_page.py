@@ -32,6 +32,7 @@ ON_SCREEN_ONLY = (
     "self::*[contains(@class, 'stages-panel') or contains(@class, 'tag_evidence')]",
     "self::p[contains(@class, 'downloads')]",
 )
+TWO_LANGUAGES = ("data-bl", "data-zh-", "data-en-", "data-alt-")
 SOLUTIONS = "solutions-printed"  # no page has such an id
 NAMES_AN_ID = ("aria-labelledby", "aria-describedby", "aria-controls", "for", "headers")
 _URL_OF_ID = re.compile(r"url\((['\"]?)#")
@@ -111,9 +112,8 @@ def in_one_language(article: Element, book: Book) -> None:
         alt = element.get(f"data-alt-{book.language}")
         if alt is not None:
             element.set("alt" if element.tag == "img" else "aria-label", alt)
-        for name in [name for name in element.attrib if name.startswith("data-")]:
-            if name != "data-stage":
-                del element.attrib[name]
+        for name in [name for name in element.attrib if name.startswith(TWO_LANGUAGES)]:
+            del element.attrib[name]
 
 
 def name_formulas(article: Element) -> None:
