@@ -14,12 +14,14 @@ TEST_BY_TEST := -n 2 --dist worksteal
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site notebooks audit bench robustness clean
+.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench robustness clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make book       set up, run every cell, build the site"
 	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
+	@echo "make zip        the site as one archive that opens by double click, without a network"
+	@echo "make pdf        the book as a PDF in each language (needs chromium; some minutes)"
 	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
 	@echo "make bench      time our attention beside torch's, and the building of the book"
@@ -57,6 +59,18 @@ site: book
 	$(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
+
+# The book to take along.
+zip: book
+	$(BIN)/python scripts/pack_site.py
+
+pdf: book
+	$(BIN)/python scripts/pdf/make_pdf.py
+
+# The site as it is published: the same, with these files and the links to them.
+downloads: zip pdf
+	BOOK_DOWNLOADS=$(CURDIR)/book/_build $(BIN)/jupyter-book build book/
+	$(BIN)/pytest tests/site/test_links.py tests/site/test_downloads.py
 
 notebooks: $(INSTALLED)
 	$(BIN)/python scripts/export_notebooks.py

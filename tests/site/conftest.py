@@ -113,7 +113,7 @@ def watch(base_url: str) -> Iterator[Any]:
         page.on(
             "request",
             lambda request: (
-                request.url.startswith((base_url, "data:", "blob:"))
+                request.url.startswith((base_url, "file:", "data:", "blob:"))
                 or troubles.append(f"request to another host: {request.url}")
             ),
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bilingual.search import Section
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -16,7 +17,7 @@ def results(page: Any, base_url: str, query: str, language: str = "zh") -> list[
     """The titles and addresses of what was found."""
     page.goto(f"{base_url}/search.html?lang={language}")
     page.fill("#book-search", query)
-    page.wait_for_function("document.getElementById('search-status').textContent.trim() !== ''")
+    expect(page.locator("#search-status")).not_to_be_empty()
     links = page.locator("#search-results li > a").all()
     return [(link.inner_text(), link.get_attribute("href")) for link in links]
 
@@ -87,7 +88,7 @@ def test_a_heading_is_listed_once_in_the_readers_language(
 def test_results_follow_the_toggle(page: Any, base_url: str) -> None:
     results(page, base_url, "掩码", "zh")
     page.get_by_role("button", name="English").click()
-    page.wait_for_function("document.getElementById('search-status').textContent.includes('found')")
+    expect(page.locator("#search-status")).to_contain_text("found")
 
 
 def test_a_result_leads_to_its_place(page: Any, base_url: str) -> None:

@@ -14,6 +14,8 @@ PARTS = (
     "website.launch_notebooks",
     "website.shell",
     "website.slimming",
+    "website.policy",
+    "website.downloads",
     "website.quick_build",
 )
 

@@ -1,4 +1,4 @@
-/* What a page can't do without a script: fold solutions, copy code, scroll by keyboard. */
+/* What a page can't do without a script: fold solutions, copy code, scroll by keyboard, print. */
 (function () {
   "use strict";
   const inLanguage = (zh, en) => `data-bl="aria-label" data-zh-aria-label="${zh}" data-en-aria-label="${en}"`;
@@ -102,6 +102,15 @@
     });
   }
 
+  /* The buttons of the line above the text; the page's policy allows no `onclick`. */
+  const PRESSED = {
+    print: () => window.print(),
+    fullscreen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
+  };
+
+  document.querySelectorAll("[data-press]").forEach((button) => {
+    button.addEventListener("click", PRESSED[button.dataset.press]);
+  });
   document.querySelectorAll(".admonition.dropdown").forEach(fold);
   document.querySelectorAll("article div.highlight > pre").forEach(copyButton);
   boxTables();

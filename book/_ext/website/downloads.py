@@ -1,0 +1,88 @@
+"""``{downloads}`` links the book's PDFs and its archive, where they are published with the site.
+
+`BOOK_DOWNLOADS` names the folder that holds them (`make downloads` sets it). A build without it,
+as on a reader's machine, has no such line and no dead link; nor has one for a file that is not
+there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+from bilingual.environment import PerPage
+from bilingual.marks import Bilingual
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
+
+VARIABLE = "BOOK_DOWNLOADS"
+FOLDER = "downloads"  # in the built site
+FILES = {
+    "attention_book-zh.pdf": Bilingual("PDF（中文）", "PDF in Chinese"),
+    "attention_book-en.pdf": Bilingual("PDF（英文）", "PDF in English"),
+    "attention_book.zip": Bilingual("整个网站，离线打开", "the whole site, to open offline"),
+}
+LEAD = Bilingual("带走这本书：", "Take the book along: ")
+BETWEEN = Bilingual("；", "; ")
+END = Bilingual("。", ".")
+#: The files that each page linked when it was read.
+LINKED = PerPage[list[str]]("downloads_linked")
+
+
+def available() -> dict[str, Path]:
+    """Return the files that are there to be published, by name."""
+    folder = os.environ.get(VARIABLE)
+    places = {name: Path(folder, name).resolve() for name in FILES} if folder else {}
+    return {name: place for name, place in places.items() if place.is_file()}
+
+
+class Downloads(SphinxDirective):
+    """``:::{downloads}``: one line of links, or nothing."""
+
+    option_spec: ClassVar = {}
+
+    def run(self) -> list[nodes.Node]:
+        found = available()
+        LINKED.of(self.env)[self.env.docname] = described(found)
+        if not found:
+            return []
+        line = nodes.paragraph("", "", nodes.Text(LEAD), classes=["downloads"])
+        for number, (name, place) in enumerate(found.items()):
+            size = f"{max(place.stat().st_size / 1e6, 0.1):.1f} MB"
+            line += nodes.Text(BETWEEN) if number else nodes.Text("")
+            line += nodes.reference("", FILES[name], refuri=f"{FOLDER}/{name}", internal=True)
+            line += nodes.Text(Bilingual(f"（{size}）", f" ({size})"))
+        line += nodes.Text(END)
+        return [line]
+
+
+def described(found: dict[str, Path]) -> list[str]:
+    return [f"{name} {place.stat().st_size}" for name, place in found.items()]
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Read a page again when what it links has come, gone or grown."""
+    return [page for page, linked in LINKED.of(env).items() if linked != described(available())]
+
+
+def copy_files(app: Sphinx, exception: Exception | None) -> None:
+    """Put the files into the site, and out of it what is not published any more."""
+    if exception is not None or app.builder.format != "html":
+        return
+    folder = Path(app.outdir, FOLDER)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, place in available().items():
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(place, folder / name)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("downloads", Downloads)
+    app.connect("env-get-outdated", outdated)
+    LINKED.connect(app)
+    app.connect("build-finished", copy_files)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

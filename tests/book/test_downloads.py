@@ -1,0 +1,45 @@
+"""Links to the PDFs and the archive: only where these are published with the site."""
+
+import re
+from pathlib import Path
+
+from tiny import TinyBook
+from website.downloads import FILES
+
+INTRO = "# Title\n\n```{downloads}\n```\n"
+
+
+def linked(book: TinyBook) -> list[str]:
+    return re.findall(r'href="downloads/([^"]+)"', book.page("intro"))
+
+
+def published(book: TinyBook) -> set[str]:
+    return {path.name for path in (book.html / "downloads").glob("*")}
+
+
+def test_links_come_and_go_with_the_files(tiny_book, tmp_path: Path) -> None:
+    """One book, built four times: what a page links is what the site holds."""
+    book: TinyBook = tiny_book(["bilingual", "website"], intro=INTRO)
+    folder = tmp_path / "made"
+    folder.mkdir()
+    book.build()
+    assert linked(book) == []
+    assert "downloads" not in book.page("intro").split("<article")[1].split("</article>")[0]
+
+    names = list(FILES)
+    for name in names[:2]:
+        (folder / name).write_bytes(b"x" * 2_345_678)
+    book.build(BOOK_DOWNLOADS=str(folder))
+    assert linked(book) == names[:2]
+    assert published(book) == set(names[:2])
+    assert "2.3 MB" in book.page("intro")
+
+    (folder / names[0]).unlink()
+    (folder / names[2]).write_bytes(b"x")
+    book.build(BOOK_DOWNLOADS=str(folder))
+    assert linked(book) == names[1:]
+    assert published(book) == set(names[1:])
+
+    book.build()
+    assert linked(book) == []
+    assert published(book) == set()
