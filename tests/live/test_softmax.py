@@ -58,7 +58,7 @@ def test_queries_and_keys_of_that_size(
 def test_a_saturated_derivative_keeps_its_digits(compute: Any) -> None:
     found = compute("softmax", doublings=9, temperature=0.2)
     rest = doubles(sorted(found["weights"])[:-1]).sum()
-    assert 0 < max(found["slopes"])
+    assert max(found["slopes"]) > 0
     assert found["slopes"][3] == pytest.approx(rest.item(), rel=1e-9)
 
 
@@ -70,4 +70,4 @@ def test_what_the_caption_says(compute: Any, draw: Any) -> None:
     for each in scaled:
         torch.testing.assert_close(doubles(each["weights"]), SPREADS.softmax(-1))
     assert max(scaled[0]["slopes"]) > 0.2
-    assert re.search(r"导数是 0\.0000\d\d：", draw("softmax")), "a small number keeps two digits"
+    assert re.search(r"导数是 0\.0000\d\d，", draw("softmax")), "a small number keeps two digits"

@@ -7,11 +7,11 @@ import { label, number, svg } from "../page/words.mjs";
 const END = 5; // both sets of points lie on 0 to 5
 /** The notebook of the chapter, whose pages a reader can change; and one draw of its noisy curve. */
 const POINTS = {
-  week: { keys: [1, 2, 4], top: 80, ticks: [0, 20, 40, 60, 80], digits: 1 },
+  week: { keys: [1, 2, 4], top: 80, ticks: [0, 20, 40, 60, 80], digits: 1, tall: 60 },
   curve: {
     keys: [0.2, 0.9, 1.1, 2, 2.3, 2.5, 2.7, 2.8, 3, 3.8, 4.6, 4.7],
     values: [0.7, 2.7, 2.7, 4.9, 3.8, 3.2, 2.8, 2.4, 1.9, 1.4, 2, 1.1],
-    top: 5, ticks: [0, 1, 2, 3, 4, 5], digits: 2,
+    top: 5, ticks: [0, 1, 2, 3, 4, 5], digits: 2, tall: 100,
   },
 };
 const truth = (x) => 2 * Math.sin(x) + x ** 0.8;
@@ -60,12 +60,12 @@ export function compute(state) {
   };
 }
 
-const TOP = 34, BOTTOM = 190, FLOOR = 286, TALL = 60; // the plot, and below it the weights
+const TOP = 34, BOTTOM = 190; // the plot; below it the weights
 /** Where things lie in a drawing of some width. */
 function places({ points }, width) {
-  const LEFT = 40, RIGHT = 16, { top } = POINTS[points];
+  const LEFT = 40, RIGHT = 16, { top, tall } = POINTS[points];
   return {
-    LEFT, right: width - RIGHT,
+    LEFT, right: width - RIGHT, tall, floor: BOTTOM + 36 + tall,
     x: (x) => LEFT + (x / END) * (width - LEFT - RIGHT), y: (y) => BOTTOM - (y / top) * (BOTTOM - TOP),
     xBack: (x) => ((x - LEFT) / (width - LEFT - RIGHT)) * END, yBack: (y) => ((BOTTOM - y) / (BOTTOM - TOP)) * top,
   };
@@ -82,9 +82,11 @@ function path(points, x, y) {
 }
 
 function draw({ state, numbers, width }) {
-  const { x, y, LEFT, right } = places(state, width), { ticks, digits } = POINTS[state.points];
-  const week = state.points === "week", at = x(state.query);
-  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} 306`, width, height: 306 },
+  const place = places(state, width), { x, y, LEFT, right, floor } = place, { ticks, digits } = POINTS[state.points];
+  const week = state.points === "week", at = x(state.query), height = floor + 20, most = Math.max(...numbers.weights) || 1;
+  const high = Math.max(TOP + 4, y(numbers.answer) - 8); // the answer stands to the right, unless a point is there
+  const crowded = numbers.keys.some((key, i) => x(key) > at && x(key) < at + 50 && Math.abs(y(numbers.values[i]) - high) < 16);
+  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     ticks.map((tick) => [
       svg("line", { class: "live-axis", x1: LEFT, x2: right, y1: y(tick), y2: y(tick), "stroke-opacity": tick ? 0.35 : 1 }),
       svg("text", { class: "live-count", x: LEFT - 6, y: y(tick) + 4, "text-anchor": "end" }, String(tick))]),
@@ -92,31 +94,32 @@ function draw({ state, numbers, width }) {
       svg("text", { class: "live-count", x: x(tick), y: BOTTOM + 15, "text-anchor": "middle" }, String(tick))),
     label(week ? ["页", "pages"] : "y", { class: "live-muted", x: 0, y: 16, "font-size": 11 }),
     week ? [] : svg("path", { class: "live-stroke-warm live-dashed", d: path(GRID.map(truth), x, y) }),
-    svg("line", { class: "live-axis live-dashed", x1: at, x2: at, y1: 14, y2: FLOOR }),
+    svg("line", { class: "live-axis live-dashed", x1: at, x2: at, y1: 14, y2: floor }),
     svg("path", { class: "live-stroke", d: path(numbers.line, x, y) }),
-    numbers.keys.map((key, i) => svg("circle", week
-      ? { class: "live-handle", cx: x(key), cy: y(numbers.values[i]), r: 7 }
-      : { class: "live-point", cx: x(key), cy: y(numbers.values[i]), r: 4 })),
-    weightBars(state, numbers, x, LEFT, right),
+    numbers.keys.map((key, i) => [
+      svg("circle", { class: week ? "live-handle" : "live-point", cx: x(key), cy: y(numbers.values[i]), r: week ? 7 : 4 }),
+      // The louder a point is heard, the fuller it is.
+      svg("circle", { class: "live-fill", cx: x(key), cy: y(numbers.values[i]), r: 4, "fill-opacity": (numbers.weights[i] / most).toFixed(3) })]),
+    weightBars(state, numbers, place),
     svg("circle", { class: "live-handle", cx: at, cy: 14, r: 8 }),
     label([`查询 ${state.query}`, `query ${state.query}`], // beside its handle, and inside the drawing
       state.query > 3.4 ? { x: at - 14, y: 18, "text-anchor": "end" } : { x: at + 14, y: 18 }),
     svg("circle", { class: "live-fill", cx: at, cy: y(numbers.answer), r: 6 }),
-    svg("text", { class: "live-strong live-number live-halo", y: Math.max(TOP + 4, y(numbers.answer) - 8),
-      ...(state.query > 4.2 ? { x: at - 10, "text-anchor": "end" } : { x: at + 10 }) }, number(numbers.answer, digits)));
+    svg("text", { class: "live-strong live-number live-halo", y: high,
+      ...(state.query > 4.2 || crowded ? { x: at - 10, "text-anchor": "end" } : { x: at + 10 }) }, number(numbers.answer, digits)));
 }
 
 /** The weights as bars that end on the kernel, drawn around the query as high as makes their sum 1. */
-function weightBars(state, { keys, scores, weights }, x, LEFT, right) {
+function weightBars(state, { keys, scores, weights }, { x, LEFT, right, floor, tall }) {
   const total = sum(scores.map(Math.exp)) || 1, wide = keys.length > 5 ? 5 : 14;
   const kernel = GRID.map((each) => Math.exp(LOG_KERNELS[state.kernel]((state.query - each) / state.bandwidth)) / total);
   return [
-    label(["权重", "weight"], { class: "live-muted", x: 0, y: FLOOR - TALL / 2, "font-size": 11 }),
-    svg("line", { class: "live-axis", x1: LEFT, x2: right, y1: FLOOR, y2: FLOOR }),
-    svg("path", { class: "live-axis", d: path(kernel.map((each) => (each > 1.15 ? null : each)), x, (w) => FLOOR - w * TALL) }),
+    label(["权重", "weight"], { class: "live-muted", x: 0, y: floor - tall / 2, "font-size": 11 }),
+    svg("line", { class: "live-axis", x1: LEFT, x2: right, y1: floor, y2: floor }),
+    svg("path", { class: "live-axis", d: path(kernel.map((each) => (each > 1.15 ? null : each)), x, (weight) => floor - weight * tall) }),
     keys.map((key, i) => [
-      svg("rect", { class: "live-fill", x: x(key) - wide / 2, width: wide, y: FLOOR - weights[i] * TALL, height: weights[i] * TALL }),
-      keys.length > 5 ? [] : svg("text", { class: "live-count live-number", x: x(key), y: FLOOR + 15, "text-anchor": "middle" },
+      svg("rect", { class: "live-fill", x: x(key) - wide / 2, width: wide, y: floor - weights[i] * tall, height: weights[i] * tall }),
+      keys.length > 5 ? [] : svg("text", { class: "live-count live-number", x: x(key), y: floor + 15, "text-anchor": "middle" },
         number(weights[i], 3))]),
   ];
 }

@@ -42,10 +42,11 @@ const HIGH = 44;
 function draw({ state, numbers, width }) {
   const room = roomOf(width), wide = LEFT + SIZE * room + 4, height = TOP + SIZE * HIGH + 4;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${wide} ${height}`, width: wide, height },
-    PLACES.map((key) => label(key < state.length ? [`键 ${key + 1}`, `key ${key + 1}`] : ["填充", "pad"],
-      { class: key < state.length ? "" : "live-muted", x: LEFT + (key + 0.5) * room, y: 24, "text-anchor": "middle", "font-size": 12 })),
+    label(["键", "key"], { class: "live-muted", x: LEFT - 10, y: 25, "text-anchor": "end", "font-size": 12 }),
+    PLACES.map((key) => label(key < state.length ? String(key + 1) : ["填充", "pad"],
+      { class: key < state.length ? "" : "live-muted", x: LEFT + (key + 0.5) * room, y: 25, "text-anchor": "middle", "font-size": 12 })),
     PLACES.map((query) => [
-      label([`查询 ${query + 1}`, `query ${query + 1}`], { x: 0, y: TOP + query * HIGH + 26, "font-size": 12 }),
+      label([`查询 ${query + 1}`, `query ${query + 1}`], { class: numbers.empty[query] ? "live-alarm-text" : "", x: 0, y: TOP + query * HIGH + 26, "font-size": 12 }),
       PLACES.map((key) => cell(state, numbers, query, key, room))]));
 }
 
@@ -132,6 +133,6 @@ export default figure({
     { kind: "slider", key: "radius", title: ["窗口半径", "Window radius"], min: 0, max: ALL, step: 1,
       write: (radius) => (radius === ALL ? ["不限", "any"] : String(radius)) },
     { kind: "choice", key: "convention", title: ["写法", "Written as"], options: Object.entries(CONVENTIONS).map(([key, { name }]) => [key, name]) },
-    { kind: "action", title: ["去掉手改的格子", "Undo changes by hand"], change: () => ({ changed: "0".repeat(SIZE ** 2) }) },
+    { kind: "action", title: ["恢复成规则的样子", "Back to the rules"], change: () => ({ changed: "0".repeat(SIZE ** 2) }) },
   ],
 });

@@ -33,16 +33,16 @@ export function small(value) {
 }
 
 const PANELS = [
-  { name: ["进 softmax 的评分", "scores into softmax"], of: "inputs", full: LARGEST, zero: 78, tall: 42, write: (score) => number(score, 1) },
-  { name: ["权重", "weights"], of: "weights", full: 1, zero: 216, tall: 56, write: (weight) => number(weight, 3) },
-  { name: ["导数 α(1 − α)：评分动一点，权重跟着动多少", "derivative α(1 − α): how a weight follows its score"],
-    of: "slopes", full: 0.25, zero: 318, tall: 56, write: (slope) => number(slope, 3) },
+  { name: ["进 softmax 的评分", "scores into softmax"], of: "inputs", full: LARGEST, zero: 90, tall: 42, write: (score) => number(score, 1) },
+  { name: ["权重", "weights"], of: "weights", full: 1, zero: 228, tall: 56, write: (weight) => number(weight, 3) },
+  { name: ["权重的导数 α(1 − α)", "derivative of the weight, α(1 − α)"],
+    of: "slopes", full: 0.25, zero: 330, tall: 56, write: (slope) => number(slope, 3) },
 ];
 
 /** Three rows of bars, one column for each key. */
 function draw({ numbers, width }) {
   const room = width / KEYS.length;
-  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} 326`, width, height: 326 },
+  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} 338`, width, height: 338 },
     PANELS.map(({ name, of, full, zero, tall, write }) => svg("g", {},
       label(name, { class: "live-strong", x: 0, y: zero - tall - 22, "font-size": 12 }),
       svg("line", { class: "live-axis", x1: 0, x2: width, y1: zero, y2: zero }),
@@ -57,11 +57,11 @@ function draw({ numbers, width }) {
 
 function explain({ state, numbers: { d, weights, slopes, entropy } }) {
   const at = weights.indexOf(Math.max(...weights)), most = number(weights[at], 3), slope = small(slopes[at]);
-  const equal = number(Math.exp(entropy), 1), spread = number(Math.sqrt(d), 1);
-  const divided = state.divide === "yes";
+  const divided = state.divide === "yes", spread = number((divided ? 1 : Math.sqrt(d)) / state.temperature, 1);
+  const found = number(entropy, 2), equal = number(Math.log(KEYS.length), 2), stuck = slopes[at] < 0.01;
   return [
-    `d = ${d}，${divided ? `点积的标准差是 ${spread}，除以 √d 之后是 1` : `不除以 √d，点积的标准差是 ${spread}`}。最大的权重是 ${most}，权重分散的程度相当于 ${equal} 个键平分；这个权重的导数是 ${slope}${slopes[at] < 0.01 ? "：评分再怎么动，权重也几乎不动。" : "：评分动一点，权重就跟着动。"}`,
-    `d = ${d}: ${divided ? `the dot products have a standard deviation of ${spread}, and of 1 once divided by √d` : `without dividing by √d the dot products have a standard deviation of ${spread}`}. The largest weight is ${most}, and the weights are spread as over ${equal} equal keys; the derivative of that weight is ${slope}${slopes[at] < 0.01 ? ": move its score a little, and the weight hardly moves." : ": move its score a little, and the weight follows."}`,
+    `d = ${d}，${divided ? "除以 √d" : "不除以 √d"}：进 softmax 的评分标准差是 ${spread}。最大的权重是 ${most}，熵是 ${found}（六个键平分时是 ${equal}）；这个权重的导数是 ${slope}${stuck ? "，评分动一点，它几乎不动。" : "，评分动一点，它就跟着动。"}`,
+    `d = ${d}, ${divided ? "divided by √d" : "not divided by √d"}: the scores that enter softmax have a standard deviation of ${spread}. The largest weight is ${most}, and the entropy ${found} (${equal} for equal shares); the derivative of that weight is ${slope}, ${stuck ? "so it hardly moves when its score moves a little." : "so it moves when its score moves a little."}`,
   ];
 }
 
