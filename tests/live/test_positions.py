@@ -13,7 +13,7 @@ from attention_book.attention import (
 )
 
 FAR = 24
-SIZES = [(2, 4), (8, 1), (32, 4), (32, 6), (16, 2.5)]
+SIZES = [(2, 4), (8, 1), (32, 4), (32, 5), (16, 2.5)]
 WHERE = [0, 3, 24, 40, 100]
 
 

@@ -9,7 +9,7 @@ import torch
 from attention_book.attention import AdditiveScore, CosineScore, DotScore, ScaledDotScore
 
 BEGIN = {
-    **{"qLength": 1.5, "qAngle": 50, "aLength": 1, "aAngle": 60, "bLength": 2.8, "bAngle": 5},
+    **{"qLength": 2, "qAngle": 45, "aLength": 1, "aAngle": 60, "bLength": 2.8, "bAngle": 5},
     **{"cLength": 1.2, "cAngle": 115, "dLength": 2.4, "dAngle": 115},
     **{"wk1": 1, "wk2": 1, "wq2": -0.5, "wv": 3},
 }

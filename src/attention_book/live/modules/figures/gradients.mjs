@@ -36,20 +36,20 @@ export function compute({ factor, hidden }) {
 }
 
 const signed = (value) => (value >= 0.05 ? "+" : "") + number(value, 1);
-const LEFT = 76, ROW = 34, TOP = 30, LOWEST = TOP + THINGS.length * ROW, CURVE = { top: LOWEST + 68, height: 84 };
+const LEFT = 74, ROW = 34, TOP = 30, LOWEST = TOP + THINGS.length * ROW, CURVE = { top: LOWEST + 68, height: 84 };
 
 /** Where a factor lies below the rows, and how high so great a push. */
 const factorAt = (factor, width) => 24 + (factor / LARGEST_FACTOR) * (width - 40);
-const pushAt = (push) => CURVE.top + CURVE.height * (1 - push / 60);
+const pushAt = (push) => CURVE.top + CURVE.height * (1 - push / LARGEST_PUSH);
 
 function draw({ state, numbers, width }) {
   const room = width - LEFT, height = CURVE.top + CURVE.height + 34;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     THINGS.map(({ name }, i) => svg("g", { class: state.hidden[i] === "1" ? "live-masked" : "" },
       label(name, { x: 0, y: TOP + i * ROW + 22 }))),
-    weightColumn(numbers, LEFT, 0.25 * room),
-    pagesColumn(numbers, state.hidden, LEFT + 0.29 * room, 0.29 * room),
-    derivativeColumn(numbers, LEFT + 0.61 * room, 0.39 * room),
+    weightColumn(numbers, LEFT, 0.2 * room),
+    pagesColumn(numbers, state.hidden, LEFT + 0.23 * room, 0.27 * room),
+    derivativeColumn(numbers, LEFT + 0.56 * room, 0.44 * room),
     saturation(numbers, state.factor, width));
 }
 
@@ -85,14 +85,14 @@ function pagesColumn({ output }, hidden, x, room) {
 function derivativeColumn({ derivatives }, x, room) {
   const middle = x + room / 2;
   return [
-    head(["导数 α(v − o)", "α(v − o)"], middle),
+    head(["导数", "derivative"], middle),
     svg("line", { class: "live-axis", x1: middle, x2: middle, y1: TOP, y2: LOWEST }),
     derivatives.map((each, i) => {
       const long = (Math.abs(each) / LARGEST_PUSH) * (room / 2), up = each > 0;
       return [
         svg("rect", { class: up ? "live-fill" : "live-fill-warm", x: up ? middle : middle - long,
           y: TOP + i * ROW + 7, width: long, height: 20 }),
-        svg("text", { class: "live-number", x: middle + (up ? -5 : 5), y: TOP + i * ROW + 22,
+        svg("text", { class: "live-number", x: middle + (up ? -4 : 4), y: TOP + i * ROW + 22,
           "text-anchor": up ? "end" : "start" }, signed(each)),
       ];
     })];
@@ -134,7 +134,7 @@ function explain({ state, numbers }) {
         ? [`${names[most][0]}占了 ${number(weights[most], 3)} 的权重，softmax 饱和了：最大的导数只有 ${signed(derivatives[up])}，评分再怎么改，输出也难动。`,
           `The ${names[most][1]} has ${number(weights[most], 3)} of the weight, and softmax is saturated: the largest derivative is ${signed(derivatives[up])}, and hardly any score moves the output.`]
         : [`${names[up][0]}有 ${THINGS[up].pages} 页，高于平均 ${number(output, 1)}，该升（${signed(derivatives[up])}）；降得最多的是${names[down][0]}（${signed(derivatives[down])}）。升降相加，正好是 0。`,
-          `The ${names[up][1]}, with ${THINGS[up].pages} pages, beats the average of ${number(output, 1)} and should rise (${signed(derivatives[up])}); the ${names[down][1]} should fall most (${signed(derivatives[down])}). All of them sum to 0.`];
+          `The ${names[up][1]}, with ${THINGS[up].pages} pages, beats the average of ${number(output, 1)} and should rise (${signed(derivatives[up])}); the ${names[down][1]} should fall most (${signed(derivatives[down])}). The derivatives sum to 0.`];
   return visible.length === names.length || visible.length === 0 ? [zh, en]
     : [`${zh}遮住的，导数恰好是 0。`, `${en} What is hidden has a derivative of exactly 0.`];
 }

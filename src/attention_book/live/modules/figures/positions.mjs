@@ -21,7 +21,7 @@ const whole = (least, most) => (text) => {
 const even = (least, most) => (text) => (whole(least, most)(text) % 2 === 0 ? Number(text) : undefined);
 const address = {
   scheme: oneOf(SCHEMES), position: whole(0, 100), offset: whole(-FAR, FAR), d: even(2, 32),
-  power: between(1, 6), phase: whole(-180, 180), heads: whole(1, 16),
+  power: between(1, 5), phase: whole(-180, 180), heads: whole(1, 16),
 };
 
 /** How far each pair of features turns in a step, in radians: the first pair turns fastest. */
@@ -76,21 +76,28 @@ export function compute(state) {
 }
 
 /* ---- the drawing: the curve over the offset, below it a clock for each pair of features ---- */
-const PLOT = { left: 44, right: 12, top: 14, height: 170 };
+const PLOT = { left: 44, right: 16, top: 14, height: 170 };
 const xOf = (offset, width) => PLOT.left + ((offset + FAR) / (2 * FAR)) * (width - PLOT.left - PLOT.right);
 const yOf = (value, [low, high]) => PLOT.top + PLOT.height * (1 - (value - low) / (high - low));
-const rangeOf = ({ scheme, d }) => (scheme === "alibi" ? [-12, 0] : scheme === "added" ? [-d / 2, (3 * d) / 2] : [-d / 2, d / 2]);
+
+/** The heights shown: fixed above, so that a curve that moves can be seen to move; below, down to 0 or
+    as far as the curves go. ALiBi's steepest line leaves the picture. */
+function rangeOf({ scheme, d }, { curve, reference }) {
+  if (scheme === "alibi") return [-12, 0];
+  const lowest = Math.min(0, ...[...curve, ...reference].map((numbers) => (numbers ? numbers[0] : 0)));
+  return [Math.floor(lowest), scheme === "added" ? (5 * d) / 4 : d / 2];
+}
 
 function draw({ state, numbers, width }) {
-  const below = PLOT.top + PLOT.height + 48, clocks = state.scheme === "alibi"
+  const below = PLOT.top + PLOT.height + 54, clocks = state.scheme === "alibi"
     ? factors(state, numbers, below, width) : hands(state, numbers, below, width);
   const height = below + clocks.height;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     plot(state, numbers, width), clocks.drawing);
 }
 
-function plot(state, { curve, reference, marked }, width) {
-  const range = rangeOf(state), [low, high] = range, x = xOf(state.offset, width), bottom = PLOT.top + PLOT.height;
+function plot(state, numbers, width) {
+  const { curve, reference, marked } = numbers, range = rangeOf(state, numbers), [low, high] = range, x = xOf(state.offset, width), bottom = PLOT.top + PLOT.height;
   const line = (points, head, kind) => svg("polyline", { class: kind, points: OFFSETS
     .map((offset, n) => points[n] && `${xOf(offset, width)},${yOf(Math.max(low, points[n][head]), range)}`).filter(Boolean).join(" ") });
   const lines = (points, kind) => reference[FAR].map((_, head) => line(points, head, kind));
@@ -101,7 +108,7 @@ function plot(state, { curve, reference, marked }, width) {
       { class: "live-number", x: PLOT.left - 6, y: yOf(value, range) + 4, "text-anchor": "end" }, number(value, 0))),
     [-FAR, -FAR / 2, 0, FAR / 2, FAR].map((offset) => svg("text",
       { class: "live-number", x: xOf(offset, width), y: bottom + 16, "text-anchor": "middle" }, (offset > 0 ? "+" : "") + number(offset, 0))),
-    label(["相对位移 j − i", "offset j − i"], { class: "live-count", x: PLOT.left + (width - PLOT.left - PLOT.right) / 2, y: bottom + 32, "text-anchor": "middle" }),
+    label(["相对位移 j − i", "offset j − i"], { class: "live-count", x: PLOT.left + (width - PLOT.left - PLOT.right) / 2, y: bottom + 36, "text-anchor": "middle" }),
     svg("line", { class: "live-axis live-dashed", x1: x, x2: x, y1: PLOT.top, y2: bottom }),
     lines(curve, "live-stroke"), lines(reference, "live-stroke-warm live-dashed"),
     state.scheme === "alibi" ? [] : OFFSETS.map((offset, n) => curve[n] && svg("circle",
@@ -118,18 +125,20 @@ const legend = (items, y) => items.map(([kind, text], n) => [
 
 /** A clock for each pair of features: the hand of the query, and that of the marked key. */
 function hands(state, { turned }, top, width) {
-  const SIZE = 40, perRow = Math.min(turned.length, Math.floor(width / SIZE));
-  const rows = Math.ceil(turned.length / perRow), radius = 15, start = (width - perRow * SIZE) / 2, key = state.position + state.offset;
+  const size = Math.max(40, Math.min(64, Math.floor(width / turned.length))), perRow = Math.min(turned.length, Math.floor(width / size));
+  const rows = Math.ceil(turned.length / perRow), radius = 0.4 * size, start = (width - perRow * size) / 2, key = state.position + state.offset;
   const tip = (angle) => ({ x2: radius * Math.cos(angle), y2: -radius * Math.sin(angle) });
   return {
-    height: 34 + rows * SIZE,
+    height: 62 + rows * size,
     drawing: [
       legend([["live-stroke-warm", `q: i = ${state.position}`], ["live-stroke", `k: j = ${key < 0 ? "–" : key}`]], top + 14),
       turned.map(([query, other], j) => svg("g", {
-        transform: `translate(${start + ((j % perRow) + 0.5) * SIZE} ${top + 30 + (Math.floor(j / perRow) + 0.5) * SIZE})` },
+        transform: `translate(${start + ((j % perRow) + 0.5) * size} ${top + 30 + (Math.floor(j / perRow) + 0.5) * size})` },
         svg("circle", { class: "live-axis", r: radius }),
         key < 0 ? [] : svg("line", { class: "live-stroke", x1: 0, y1: 0, ...tip(other) }),
         svg("line", { class: "live-stroke-warm", x1: 0, y1: 0, ...tip(query) }))),
+      label(["每对特征一根指针，从转得最快的到最慢的", "a hand for each pair of features, fastest to slowest"],
+        { class: "live-count", x: width / 2, y: top + 50 + rows * size, "text-anchor": "middle" }),
     ],
   };
 }
@@ -154,7 +163,7 @@ function factors(state, { slopes }, top, width) {
 }
 
 const handles = ({ state, numbers, width }) => {
-  const range = rangeOf(state), y = numbers.marked ? yOf(Math.max(range[0], numbers.marked[0]), range) : PLOT.top;
+  const range = rangeOf(state, numbers), y = numbers.marked ? yOf(Math.max(range[0], numbers.marked[0]), range) : PLOT.top;
   return [{
     x: xOf(state.offset, width), y,
     move: (x) => ({ offset: Math.max(-FAR, Math.min(FAR, Math.round(((x - PLOT.left) / (width - PLOT.left - PLOT.right)) * 2 * FAR - FAR))) }),
@@ -177,7 +186,7 @@ function explain({ state, numbers }) {
         `Positions ${i} and ${j} give ${here}, positions ${REFERENCE} and ${other} (dashed) ${there}: the same offset, another product. Added to a word, the encoding brings in terms of word times position, which depend on where one stands.`],
     rotary: [`位置 ${i} 的查询对位置 ${j} 的键得 ${here}，从位置 ${REFERENCE} 看 ${other} 也是 ${there}：转角相减，只剩位移。${state.phase ? "键的内容转了一个角，曲线左右不对称：分得清前后。" : "查询与键的内容相同，曲线左右对称；转一转键的内容试试。"}`,
       `The query at ${i} gives the key at ${j} a score of ${here}, and from ${REFERENCE} to ${other} it is ${there} as well: angles subtract, and only the offset is left. ${state.phase ? "The key's content is turned, and the curve is lopsided: before and after differ." : "Query and key have the same content, and the curve is symmetric; try turning the key's content."}`],
-    alibi: [`相距 ${Math.abs(k)}：头 1 的评分减 ${number(-marked[0], 2)}，头 ${slopes.length} 减 ${number(-marked.at(-1), 2)}。每个头是一条折成两半的直线，前后一样；查询移到哪里都不变。`,
+    alibi: [`相距 ${Math.abs(k)}：头 1 的评分减 ${number(-marked[0], 2)}，头 ${slopes.length} 减 ${number(-marked.at(-1), 2)}。每个头的曲线都是两条直线，前后对称；查询移到哪里都不变。`,
       `At a distance of ${Math.abs(k)}, head 1 takes ${number(-marked[0], 2)} off the score and head ${slopes.length} takes ${number(-marked.at(-1), 2)}. Each head is a straight line on either side, the same before and after, wherever the query stands.`],
   }[state.scheme];
 }
@@ -200,7 +209,7 @@ export default figure({
     { kind: "slider", key: "position", title: ["查询的位置 i", "Query's position i"], min: 0, max: 100, step: 1 },
     { kind: "slider", key: "offset", title: ["键的位移 j − i", "Key's offset j − i"], min: -FAR, max: FAR, step: 1, write: (offset) => number(offset, 0) },
     { kind: "slider", key: "d", title: ["特征数 d", "Features d"], min: 2, max: 32, step: 2 },
-    { kind: "slider", key: "power", title: ["底数", "Base"], min: 1, max: 6, step: 0.5, write: (power) => String(Math.round(10 ** power)) },
+    { kind: "slider", key: "power", title: ["底数", "Base"], min: 1, max: 5, step: 0.5, write: (power) => String(Math.round(10 ** power)) },
     { kind: "slider", key: "phase", title: ["RoPE：键的内容转", "RoPE: turn the key by"], min: -180, max: 180, step: 5, write: (phase) => `${number(phase, 0)}°` },
     { kind: "slider", key: "heads", title: ["ALiBi：头数", "ALiBi: heads"], min: 1, max: 16, step: 1 },
   ],

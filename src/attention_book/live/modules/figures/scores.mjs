@@ -6,7 +6,7 @@ import { label, number, svg } from "../page/words.mjs";
 
 const KEYS = ["a", "b", "c", "d"], POINTS = ["q", ...KEYS];
 const NAMES = {
-  dot: ["点积", "dot"], scaled: ["缩放点积", "scaled dot"], cosine: ["余弦", "cosine"], additive: ["加性", "additive"],
+  dot: ["点积", "dot"], scaled: ["缩放点积", "scaled"], cosine: ["余弦", "cosine"], additive: ["加性", "additive"],
 };
 const KINDS = Object.keys(NAMES);
 const LONGEST = 3, REACH = 3.2, CELLS = 18; // the plane shows −3.2 to 3.2 each way, in 18 × 18 cells
@@ -15,7 +15,7 @@ const HIGHEST = { dot: 6, scaled: 6, cosine: 1, additive: 5 }; // the score that
 /* A vector has a length and an angle in degrees. D is twice as long as C, in the same direction. */
 const begin = {
   score: "dot", point: "b",
-  qLength: 1.5, qAngle: 50, aLength: 1, aAngle: 60, bLength: 2.8, bAngle: 5,
+  qLength: 2, qAngle: 45, aLength: 1, aAngle: 60, bLength: 2.8, bAngle: 5,
   cLength: 1.2, cAngle: 115, dLength: 2.4, dAngle: 115,
   wk1: 1, wk2: 1, wq2: -0.5, wv: 3,
 };
@@ -72,10 +72,10 @@ const placeOf = (width) => {
 
 function draw({ state, numbers, width }) {
   const { side } = placeOf(width), wide = width >= 600;
-  const height = wide ? side + 22 : side + 230;
+  const height = wide ? side + 30 : side + 232;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     plane(state, numbers, width),
-    wide ? weightsOf(state, numbers, side + 24, 40, width - side - 24) : weightsOf(state, numbers, 0, side + 26, width));
+    wide ? weightsOf(state, numbers, side + 24, 40, width - side - 24) : weightsOf(state, numbers, 0, side + 30, width));
 }
 
 function plane({ score, point }, { query, keys, scores, field }, width) {
@@ -84,8 +84,8 @@ function plane({ score, point }, { query, keys, scores, field }, width) {
   const arrow = (tip, kind) => svg("line", { class: kind, x1: x0, y1: y0, x2: at(tip)[0], y2: at(tip)[1] });
   return [
     field.flatMap((row, r) => row.map((value, c) => svg("rect", {
-      class: value < 0 ? "live-fill-warm" : "live-fill", x: left + c * cell, y: side - (r + 1) * cell, width: cell + 0.3, height: cell + 0.3,
-      "fill-opacity": (Math.min(1, Math.abs(value) / full) * 0.6).toFixed(3),
+      class: value < 0 ? "live-fill-warm" : "live-fill", x: left + c * cell, y: side - (r + 1) * cell, width: cell, height: cell,
+      "shape-rendering": "crispEdges", "fill-opacity": (Math.min(1, Math.abs(value) / full) * 0.6).toFixed(3),
     }))),
     svg("path", { class: "live-axis", d: `M${left} ${y0}h${side}M${x0} 0v${side}` }),
     keys.map((key) => arrow(key, "live-stroke")), arrow(query, "live-stroke-warm"),
@@ -100,8 +100,8 @@ function plane({ score, point }, { query, keys, scores, field }, width) {
     point === "q" ? svg("circle", { class: "live-axis live-dashed", cx: xq, cy: yq, r: 17 }) : [],
     svg("circle", { class: "live-handle", cx: xq, cy: yq, r: 11 }),
     svg("text", { class: "live-strong", x: xq, y: yq + 4, "text-anchor": "middle" }, "q"),
-    label([`底色最深：评分 ≥ ${full}（蓝）或 ≤ −${full}（橙）`, `deepest color: a score ≥ ${full} (blue) or ≤ −${full} (orange)`],
-      { class: "live-count", x: left + side / 2, y: side + 14, "text-anchor": "middle" }),
+    label([`底色最深处：评分到 ${full}（蓝）或 −${full}（橙）`, `deepest shade: ${full} or more (blue), −${full} (orange)`],
+      { class: "live-count", x: left + side / 2, y: side + 18, "text-anchor": "middle" }),
   ];
 }
 
@@ -146,6 +146,10 @@ function explain({ state, numbers }) {
   const long = (i) => number(length(keys[i]), 2), off = (i) => degrees(scores.cosine[i]);
   const score = number(scores[state.score][won], 2), weight = number(weights[state.score][won], 2);
   const byDot = number(weights.dot[won], 2), wv = number(state.wv, 1);
+  const first = KEYS.filter((_, i) => scores[state.score][i] > scores[state.score][won] - 1e-9).map((key) => key.toUpperCase());
+  if (first.length > 1) return [
+    `${first.join("、")} 并列第一，都得 ${score}，权重各是 ${weight}。${state.score === "cosine" ? "方向相同就打平，长短不论。" : "动一动其中一个。"}`,
+    `${first.join(", ")} tie for first with a score of ${score} and a weight of ${weight} each. ${state.score === "cosine" ? "The same direction is a tie, whatever the lengths." : "Move one of them."}`];
   return {
     dot: won === aimed
       ? [`${W} 得分最高：${score}，权重 ${weight}；它的方向也最准，只差 ${off(won)}°。把别的键拉长，看它能不能后来居上。`,
