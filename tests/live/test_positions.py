@@ -1,0 +1,86 @@
+"""Positions: the curves are the package's, and what depends on the offset alone does not move."""
+
+import math
+
+import pytest
+import torch
+
+from attention_book.attention import (
+    AlibiPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+    alibi_slopes,
+)
+
+FAR = 24
+SIZES = [(2, 4), (8, 1), (32, 4), (32, 5), (16, 2.5)]
+WHERE = [0, 3, 24, 40, 100]
+
+
+def expected_curve(scores: torch.Tensor, position: int) -> list[float | None]:
+    """Pick the offsets −24, …, 24 of a row of scores; there is no key before position 0."""
+    places = range(position - FAR, position + FAR + 1)
+    return [None if place < 0 else scores[place].item() for place in places]
+
+
+def agree(found: list, expected: list[float | None]) -> None:
+    assert len(found) == len(expected) == 2 * FAR + 1
+    for ours, theirs in zip(found, expected, strict=True):
+        assert (ours is None) == (theirs is None)
+        assert theirs is None or ours == [pytest.approx(theirs, abs=1e-9)]
+
+
+@pytest.mark.parametrize("position", WHERE)
+@pytest.mark.parametrize(("d", "power"), SIZES)
+@pytest.mark.parametrize("word", [0.0, 0.5])
+def test_sinusoids(word: float, d: int, power: float, position: int, compute) -> None:
+    scheme = "added" if word else "sinusoidal"
+    found = compute("positions", scheme=scheme, d=d, power=power, position=position)
+    positions = SinusoidalPositions(d_model=d, base=10.0**power)
+    rows = positions(torch.full((1, 125, d), word, dtype=torch.float64))[0]
+    agree(found["curve"], expected_curve(rows @ rows[position], position))
+    agree(found["reference"], expected_curve(rows @ rows[FAR], FAR))
+
+
+@pytest.mark.parametrize("position", WHERE)
+@pytest.mark.parametrize(("d", "power"), SIZES)
+@pytest.mark.parametrize("phase", [-180, 0, 60])
+def test_rotary(phase: int, d: int, power: float, position: int, compute) -> None:
+    found = compute(
+        "positions", scheme="rotary", d=d, power=power, position=position, phase=phase, offset=-1
+    )
+    rotary, angle = RotaryPositions(d_k=d, base=10.0**power), math.radians(phase)
+    query = torch.tensor([1.0, 0.0], dtype=torch.float64).repeat(d // 2)
+    key = torch.tensor([math.cos(angle), math.sin(angle)], dtype=torch.float64).repeat(d // 2)
+    turned = rotary.rotate(key.expand(1, 1, 125, d))[0, 0]
+    scores = turned @ rotary.rotate(query[None, None, None], offset=position)[0, 0, 0]
+    agree(found["curve"], expected_curve(scores, position))
+    # the clocks below are the same numbers: one cosine of an angle for each pair
+    if position:
+        hands = sum(math.cos(own - other) for own, other in found["turned"])
+        assert hands == pytest.approx(scores[position - 1].item(), abs=1e-9)
+
+
+@pytest.mark.parametrize("heads", range(1, 17))
+@pytest.mark.parametrize("position", WHERE)
+def test_alibi(position: int, heads: int, compute) -> None:
+    found = compute("positions", scheme="alibi", heads=heads, position=position)
+    queries = torch.zeros(1, heads, 1, 4, dtype=torch.float64)
+    bias = AlibiPositions(num_heads=heads).bias(queries, num_keys=125, offset=position)[0, :, 0]
+    assert found["slopes"] == pytest.approx(alibi_slopes(heads, dtype=torch.float64).tolist())
+    for place, ours in zip(range(position - FAR, position + FAR + 1), found["curve"], strict=True):
+        assert ours == (None if place < 0 else pytest.approx(bias[:, place].tolist(), abs=1e-12))
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rotary", "alibi"])
+def test_what_depends_on_the_offset_alone_does_not_move(scheme: str, compute) -> None:
+    for position in (24, 61, 100):
+        found = compute("positions", scheme=scheme, position=position, phase=75)
+        for ours, reference in zip(found["curve"], found["reference"], strict=True):
+            assert ours == pytest.approx(reference, abs=1e-10)
+
+
+def test_added_to_a_word_the_curve_moves(compute) -> None:
+    found = compute("positions", scheme="added", position=40)
+    moved = zip(found["curve"], found["reference"], strict=True)
+    assert max(abs(ours[0] - reference[0]) for ours, reference in moved) > 1
