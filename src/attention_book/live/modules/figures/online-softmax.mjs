@@ -70,8 +70,8 @@ function draw({ state, numbers, width }) {
 /** The keys: gone, here, or still to come. Of those that are gone only the sum is left. */
 function keys(state, { scores, tiles, step }, room) {
   const { now, before } = tiles[step - 1], names = ROWS[state.row].names;
-  const bar = (j, height, kind) => svg("rect", {
-    class: kind, x: j * room + 0.12 * room, width: 0.76 * room, y: 8 + (BARS - 8) * (1 - height), height: (BARS - 8) * height,
+  const bar = (j, height, kind, opacity = 1) => svg("rect", {
+    class: kind, "fill-opacity": opacity, x: j * room + 0.12 * room, width: 0.76 * room, y: 8 + (BARS - 8) * (1 - height), height: (BARS - 8) * height,
   });
   return tiles.map(({ start, end }, t) => svg("g", {},
     svg("rect", { class: t + 1 === step ? "live-now" : "live-axis live-dashed", x: start * room + 1.5, y: 1, width: (end - start) * room - 3, height: BARS + 4, rx: 4 }),
@@ -79,7 +79,7 @@ function keys(state, { scores, tiles, step }, room) {
       const j = start + i;
       if (t + 1 > step) return [];
       return [
-        bar(j, Math.exp(score - now.m), t + 1 === step ? "live-fill" : "live-bar"),
+        bar(j, Math.exp(score - now.m), j === ROWS[state.row].moved ? "live-fill-warm" : "live-fill", t + 1 === step ? 1 : 0.3),
         t + 1 < step && now.m > before.m ? bar(j, Math.exp(score - before.m), "live-axis live-dashed") : [],
       ];
     }),
@@ -191,7 +191,7 @@ export default figure({
     { kind: "action", title: ["‹ 上一块", "‹ Tile back"], change: go(-1) },
     { kind: "action", title: ["下一块 ›", "Next tile ›"], change: go(1) },
     { kind: "choice", key: "tile", title: ["一块几个键", "Keys in a tile"], options: SIZES.map((size) => [size, String(size)]) },
-    { kind: "slider", key: "score", title: ["书（第 17 个键）的评分", "Score of the book (key 17)"], min: -2, max: 8, step: 0.5, write: (score) => number(score, 1) },
+    { kind: "slider", key: "score", title: ["橙色的键的评分", "Score of the orange key"], min: -2, max: 8, step: 0.5, write: (score) => number(score, 1) },
     { kind: "choice", key: "row", title: ["哪一行", "Row"], options: Object.entries(ROWS).map(([key, { name }]) => [key, name]) },
   ],
 });

@@ -74,8 +74,8 @@ const shade = (layer) => [1, 1, 0.5, 0.36, 0.25, 0.17, 0.12][layer];
 /** Side by side where there is room, below one another where there is none. */
 function places(width) {
   const wide = width >= 560, cell = Math.floor((wide ? (width - 40) / 2 : width - 16) / N);
-  const side = N * cell, top = 40, left = wide ? 16 : width - side - 1;
-  const fan = wide ? { x: width - side - 1, y: top, height: side - 74 } : { x: left, y: top + side + 44, height: 150 };
+  const side = N * cell, top = 40, left = wide ? 16 : width - side - 2;
+  const fan = wide ? { x: width - side - 2, y: top, height: side - 74 } : { x: left, y: top + side + 44, height: 150 };
   const bars = wide ? top + side - 62 : fan.y + fan.height + 14;
   return { cell, side, top, left, fan, bars, height: wide ? top + side + 26 : bars + 88 };
 }
@@ -106,7 +106,7 @@ function grid(state, { first }, cell) {
       class: first[query][j] === 1 ? "live-on-fill" : first[query][j] <= layers ? "" : "live-muted",
     }, first[query][j] === Infinity ? "×" : String(first[query][j]))),
     svg("rect", { class: "live-stroke-warm", x: -1, y: query * cell - 1, width: N * cell + 2, height: cell + 2, rx: 2 }),
-    svg("circle", { class: "live-handle", cx: -9, cy: (query + 0.5) * cell, r: 5 }),
+    svg("circle", { class: "live-handle", cx: -7, cy: (query + 0.5) * cell, r: 4.5 }),
   ];
 }
 
@@ -137,17 +137,18 @@ function share(text, count, all, kind, width, y) {
     svg("rect", { class: kind, y: 26, width: width * count / all, height: 9, rx: 2 }));
 }
 
-function explain({ state: { query, layers }, numbers: { mine, pairs, kept, reached, reachable, enough } }) {
+function explain({ state: { query, layers, causal }, numbers: { mine, pairs, kept, reached, reachable, enough } }) {
   const part = number(100 * kept / pairs, 0), lost = pairs - reachable;
+  const [allZh, allEn] = causal === "1" ? ["它的全部过去", "its whole past"] : ["全部的键", "every key"];
   const [zh, en] = [
     `查询 ${query} 一层看得见 ${mine.seen} 个键，${layers} 层到得了 ${mine.reached} 个（共 ${mine.allowed} 个）；一层只算 ${part}% 的对。`,
     `Query ${query} sees ${mine.seen} ${mine.seen === 1 ? "key" : "keys"} in one layer and reaches ${mine.reached} of ${mine.allowed} through ${layers}; one layer computes ${part}% of the pairs.`];
   if (lost > 0) return [
     `${zh}有 ${lost} 对叠多少层也到不了。`, `${en} However many layers there are, ${lost} pairs are never joined.`];
   if (reached[layers] === pairs) return [
-    `${zh}每个查询都到得了全部的键，${enough} 层就够。`, `${en} Every query reaches every key, and ${enough} ${enough === 1 ? "layer is" : "layers are"} enough.`];
+    `${zh}每个查询都到得了${allZh}，${enough} 层就够。`, `${en} Every query reaches ${allEn}, and ${enough} ${enough === 1 ? "layer is" : "layers are"} enough.`];
   return [
-    `${zh}要让每个查询都到得了全部的键，得叠 ${enough} 层。`, `${en} For every query to reach every key takes ${enough} layers.`];
+    `${zh}要让每个查询都到得了${allZh}，得叠 ${enough} 层。`, `${en} For every query to reach ${allEn} takes ${enough} layers.`];
 }
 
 const table = ({ state, numbers }) => ({
@@ -158,7 +159,7 @@ const table = ({ state, numbers }) => ({
 });
 
 const off = (value) => (value ? String(value) : ["无", "none"]);
-const preset = (title, changes) => ({ kind: "action", title, change: () => ({ ...NONE, ...changes }) });
+const preset = (title, changes) => ({ kind: "action", title, change: () => ({ ...NONE, layers: 4, ...changes }) });
 
 export default figure({
   begin, address, compute, draw, explain, table,
@@ -166,20 +167,20 @@ export default figure({
   handles: ({ state, width }) => {
     const { left, top, cell } = places(width);
     return [{
-      x: left - 9, y: top + (state.query + 0.5) * cell,
+      x: left - 7, y: top + (state.query + 0.5) * cell,
       move: (_, y) => ({ query: Math.max(0, Math.min(N - 1, Math.floor((y - top) / cell))) }),
     }];
   },
   controls: [
     preset(["窗口", "Window"], { radius: 3 }),
-    preset(["窗口 + 步长", "Window + stride"], { radius: 4, stride: 5 }),
+    preset(["窗口 + 步长", "Window + stride"], { radius: 4, stride: 5, layers: 2 }),
     preset(["窗口 + 全局", "Window + global"], { radius: 2, global: 2 }),
     preset(["再加随机", "… + random"], { radius: 2, global: 2, random: 2 }),
-    preset(["空洞", "Gaps"], { radius: 2, gap: 3 }),
+    preset(["空洞", "Dilated"], { radius: 2, gap: 3 }),
     { kind: "slider", key: "layers", title: ["层数 L", "Layers L"], min: 1, max: MOST_LAYERS, step: 1 },
     { kind: "slider", key: "query", title: ["看哪个查询", "Query"], min: 0, max: N - 1, step: 1 },
     { kind: "slider", key: "radius", title: ["窗口半径", "Window radius"], min: 0, max: 8, step: 1 },
-    { kind: "slider", key: "gap", title: ["窗口里的间隔", "Step in the window"], min: 1, max: 4, step: 1 },
+    { kind: "slider", key: "gap", title: ["窗口的空洞", "Window dilation"], min: 1, max: 4, step: 1 },
     { kind: "slider", key: "stride", title: ["步长", "Stride"], min: 0, max: 8, step: 1, write: off },
     { kind: "slider", key: "global", title: ["全局位置", "Global positions"], min: 0, max: 3, step: 1, write: off },
     { kind: "slider", key: "random", title: ["随机的键", "Random keys"], min: 0, max: 4, step: 1, write: off },
