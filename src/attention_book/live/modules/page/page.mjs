@@ -1,6 +1,6 @@
 /* What Jupyter does for a widget, for a page: a model, and an address to keep it in.
    A figure is <div data-live="name" id="…">; what stands in it is shown until the figure is there. Data that
-   belong to the place stand in it too, in a <script type="application/json">, which is no script. */
+   belong to the place stand in it too, as a block of application/json. */
 
 /** The part of a Jupyter model that anywidget promises. */
 export class StaticModel {
