@@ -82,7 +82,7 @@ def test_a_word_that_is_pointed_at_lights_up_its_row(opened: Page) -> None:
     expect(readout).to_contain_text("“la” looks most at")
     assert band.get_attribute("y") != before
     word(opened, 1, "book").hover()
-    expect(readout).to_contain_text("“book” is looked at most by “un” 0.80")
+    expect(readout).to_contain_text("“book” is looked at most by “fille” 0.86")
     opened.mouse.move(0, 0)
     expect(readout).to_contain_text("“un” looks most at")
     assert band.get_attribute("y") == before

@@ -33,7 +33,7 @@ script-src {script_hash}">
 """
 STYLE = """
 :root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 75rem; padding: 0.5rem 1rem 2rem; }
+body { margin: 0 auto; max-width: 75rem; padding: 0.5rem 1rem 2rem; background: Canvas; }
 body { font: 16px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.25rem; margin: 0.5rem 0; }
 """
