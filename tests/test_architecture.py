@@ -47,6 +47,8 @@ EXTRAS = {
     "sacrebleu": {"metrics.bleu"},
     "statsmodels": {"datasets.series", "models.forecasting.baselines"},
     "sklearn": {"datasets.digits"},
+    "anywidget": {"live.viewer.widget"},
+    "traitlets": {"live.viewer.widget"},
 }
 # Where a library is used if it is there, and nothing is missed if it is not.
 IF_INSTALLED = {"numpy": {"foundations.seed"}}
@@ -74,6 +76,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.course.diagnosis",
     f"{PACKAGE}.course.models",
     f"{PACKAGE}.course.notebook",
+    f"{PACKAGE}.live",
 ]
 # What a reader would not type at a prompt, and why.
 NO_EXAMPLE = {

@@ -34,13 +34,15 @@ def finite(found: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[MiniRacer]:
-    """An engine with every figure, and paper to draw on."""
+    """An engine with every figure and widget, and paper to draw on."""
     found = MiniRacer()
     found.eval(bundle.script(["page/paper"]))
     found.eval('globalThis.document = attentionBookLive.modules["page/paper"].paper; void 0')
     found.eval(bundle.core())
     for name in bundle.figures():
         found.eval(bundle.figure(name))
+    for name in bundle.widgets():
+        found.eval(bundle.widget(name))
     found.eval(NUMBERS)
     yield found
     found.close()

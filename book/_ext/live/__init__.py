@@ -2,7 +2,7 @@
 
 ``::::{live} steps`` names a figure of the package's ``live/modules/figures``. What it draws at its
 start stands in the page as it is: it teaches untouched, in print and without scripts. A page loads
-the scripts of the figures that it has, and no others.
+the scripts of the figures that it has, and no others. So does what a cell shows with a widget.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARTS = ("live.live_figure", "live.scripts")
+PARTS = ("live.live_figure", "live.cell_outputs", "live.scripts")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

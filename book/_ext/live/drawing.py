@@ -1,4 +1,4 @@
-"""Draws a figure's start as HTML with the figure's own code, in the engine mini-racer."""
+"""Draws the start of a figure or a widget as HTML with its own code, in the engine mini-racer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from live.bundler import bundler
 #: Ids are numbered from 0 for each drawing: here they get the name of their place instead.
 DRAW = """
 function draw(figure, state, place) {
-  const found = attentionBookLive.modules["figures/" + figure].default;
+  const { modules } = attentionBookLive;
+  const found = (modules["figures/" + figure] ?? modules["widgets/" + figure]).default;
   const unknown = Object.keys(state).filter((key) => !(key in found.begin));
   if (unknown.length) return JSON.stringify({ wrong: unknown[0], known: Object.keys(found.begin) });
   const html = found.still({ ...found.begin, ...state }).outerHTML;
@@ -32,14 +33,15 @@ class WrongState(ValueError):
 
 @cache
 def engine(figure: str) -> Any:
-    """Return a JavaScript engine that has the figure, and paper to draw on."""
+    """Return a JavaScript engine that has the figure or the widget, and paper to draw on."""
     from py_mini_racer import MiniRacer
 
     found = MiniRacer()
     found.eval(bundler().script(["page/paper"]))
     found.eval('globalThis.document = attentionBookLive.modules["page/paper"].paper; void 0')
     found.eval(bundler().core())
-    found.eval(bundler().figure(figure))
+    is_figure = figure in bundler().figures()
+    found.eval(bundler().figure(figure) if is_figure else bundler().widget(figure))
     found.eval(DRAW)
     return found
 

@@ -1,4 +1,4 @@
-"""The scripts of the live figures: written once a build, loaded by the pages that have a figure."""
+"""The scripts of figures and widgets: written once a build, loaded by the pages that have one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ def write(app: Sphinx, config: Config) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / FOLDER).mkdir(parents=True)
     shutil.copy(STYLES, folder / STYLES.name)
-    texts = {"core": bundler().core()} | {n: bundler().figure(n) for n in bundler().figures()}
+    texts = {
+        "core": bundler().core(),
+        **{name: bundler().figure(name) for name in bundler().figures()},
+        **{name: bundler().widget(name) for name in bundler().widgets()},
+    }
     for name, text in texts.items():
         (folder / FOLDER / f"{name}.js").write_text(text, encoding="utf8")
     config.html_static_path.append(str(folder))
@@ -31,8 +35,8 @@ def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Load what a page's figures need."""
-    figures = doctree.findall(nodes.figure) if doctree else ()
-    names = sorted({figure["live"] for figure in figures if "live" in figure})
+    elements = doctree.findall(nodes.Element) if doctree else ()
+    names = sorted({each["live"] for each in elements if "live" in each})
     for name in (["core"] if names else []) + names:
         app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 

@@ -55,15 +55,40 @@ def core() -> str:
 
 def figure(name: str) -> str:
     """Return the script of one figure, to be loaded after :func:`core`."""
-    module = f"figures/{name}"
+    return registered(f"figures/{name}", without=CORE)
+
+
+def widget(name: str) -> str:
+    """Return the script of one widget, to be loaded after :func:`core`."""
+    return registered(f"widgets/{name}", without=CORE)
+
+
+def registered(module: str, *, without: Iterable[str] = ()) -> str:
+    """Return a script that defines a figure or a widget and draws it wherever the page asks."""
     register = 'attentionBookLive.modules["page/page"].register'
-    found = f'attentionBookLive.modules["{module}"].default'
-    return script([module], without=CORE) + f'{register}("{name}", {found});\n'
+    name, found = PurePosixPath(module).name, f'attentionBookLive.modules["{module}"].default'
+    return script([module], without=without) + f'{register}("{name}", {found});\n'
+
+
+def esm(name: str) -> str:
+    """Return a widget as the one module that anywidget asks for."""
+    module = f"widgets/{name}"
+    return script([module]) + f'export default attentionBookLive.modules["{module}"].default;\n'
+
+
+def styles() -> str:
+    """Return the style sheet of all figures and widgets."""
+    return (MODULES / "live.css").read_text(encoding="utf8")
 
 
 def figures() -> list[str]:
     """Return the names of all figures."""
     return sorted(path.stem for path in (MODULES / "figures").glob("*.mjs"))
+
+
+def widgets() -> list[str]:
+    """Return the names of all widgets."""
+    return sorted(path.stem for path in (MODULES / "widgets").glob("*.mjs"))
 
 
 def ordered(names: Iterable[str]) -> list[str]:

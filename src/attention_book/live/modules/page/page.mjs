@@ -1,5 +1,6 @@
 /* What Jupyter does for a widget, for a page: a model, and an address to keep it in.
-   A figure is <div data-live="name" id="…">; what stands in it is shown until the figure is there. */
+   A figure is <div data-live="name" id="…">; what stands in it is shown until the figure is there. Data that
+   belong to the place stand in it too, as a block of application/json. */
 
 /** The part of a Jupyter model that anywidget promises. */
 export class StaticModel {
@@ -61,7 +62,8 @@ export function register(name, found) {
 }
 
 export function mount(place, found) {
-  const begin = { ...found.begin, ...JSON.parse(place.dataset.begin ?? "{}") };
+  const data = place.querySelector(':scope > script[type="application/json"]')?.textContent ?? "{}";
+  const begin = { ...found.begin, ...JSON.parse(data), ...JSON.parse(place.dataset.begin ?? "{}") };
   const model = new StaticModel(begin);
   found.render({ model, el: place });
   keepInAddress(model, place.id, found.address ?? {}, begin);

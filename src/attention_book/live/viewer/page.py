@@ -1,0 +1,82 @@
+"""One file of HTML that holds the viewer, and the mark-up that the book's pages bring to life."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from attention_book.live import bundle
+
+#: Nothing but the file itself may run, and nothing may be loaded.
+PAGE = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {style_hash}; \
+script-src {script_hash}">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+{place}
+<noscript>这一页需要 JavaScript，不需要网络。 This page needs JavaScript, but no network.</noscript>
+</main>
+<script>{script}</script>
+</body>
+</html>
+"""
+STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0 auto; max-width: 75rem; padding: 0.5rem 1rem 2rem; background: Canvas; }
+body { font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.25rem; margin: 0.5rem 0; }
+"""
+LANGUAGE = """
+document.querySelector("h1").after(attentionBookLive.modules["page/file"].choosing({language}));
+"""
+
+
+def place(state: Mapping[str, Any]) -> str:
+    """Return the element that the scripts bring to life, with its data; they are no script."""
+    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<div data-live="heads"><script type="application/json">{data}</script></div>'
+
+
+def page(state: Mapping[str, Any], title: str) -> str:
+    """Return a file that needs no other and no network."""
+    style = bundle.styles() + STYLE
+    script = (
+        bundle.script(["page/page", "page/file"])
+        + LANGUAGE.format(language=json.dumps(state["language"]))
+        + bundle.registered("widgets/heads")
+    )
+    return PAGE.format(
+        title=escape(title),
+        place=place(state).replace("<div ", '<div id="heads" ', 1),
+        style=style,
+        style_hash=source_hash(style),
+        script=script,
+        script_hash=source_hash(script),
+    )
+
+
+def frame(state: Mapping[str, Any], title: str) -> str:
+    """Return the file in a frame, for a notebook without anywidget."""
+    return (
+        f'<iframe title="{escape(title)}" srcdoc="{escape(page(state, title))}"'
+        ' style="width: 100%; height: 46rem; border: 0"></iframe>'
+    )
+
+
+def source_hash(text: str) -> str:
+    """Return the name by which a policy allows a text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+__all__ = ["frame", "page", "place"]
