@@ -41,7 +41,7 @@ def script(names: Iterable[str], *, without: Iterable[str] = ()) -> str:
 
     Raises:
         FileNotFoundError: if there is no such module.
-        ValueError: if modules import each other in a circle.
+        ValueError: if modules import each other in a circle, or a name that is not exported.
     """
     there = ordered(without)
     parts = [defined(name) for name in ordered(names) if name not in there]
@@ -59,6 +59,30 @@ def figure(name: str) -> str:
     register = 'attentionBookLive.modules["page/page"].register'
     found = f'attentionBookLive.modules["{module}"].default'
     return script([module], without=CORE) + f'{register}("{name}", {found});\n'
+
+
+def widget(name: str) -> str:
+    """Return the script of a widget such as the translator, to be loaded after :func:`core`."""
+    module = f"widgets/{name}"
+    register = 'attentionBookLive.modules["page/widget"].register'
+    found = f'attentionBookLive.modules["{module}"].default'
+    return script(["page/widget", module], without=CORE) + f'{register}("{name}", {found});\n'
+
+
+def engine() -> str:
+    """Return the script of the translator's engine, which its widget loads when it is asked."""
+    return script(["engine/serve"], without=["widgets/translator"])
+
+
+def notebook(name: str) -> str:
+    """Return a widget with its engine as one module, the ``_esm`` of an anywidget."""
+    text = script([f"widgets/{name}", "engine/serve"])
+    return text + f'export default attentionBookLive.modules["widgets/{name}"].default;\n'
+
+
+def widgets() -> list[str]:
+    """Return the names of all widgets."""
+    return sorted(path.stem for path in (MODULES / "widgets").glob("*.mjs"))
 
 
 def figures() -> list[str]:
@@ -105,6 +129,10 @@ def defined(name: str) -> str:
 
 def taken(name: str, names: str, path: str) -> str:
     """Return the line that takes an import's names from the modules that are there."""
+    there = EXPORTED.findall(text_of(beside(name, path)))
+    wanted = [each.split()[0] for each in names.split(",") if each.strip()]
+    if missing := [each for each in wanted if each not in there]:
+        raise ValueError(f"{name} imports {missing[0]}: no `export const {missing[0]}` in {path}")
     renamed = ", ".join(" ".join(each.split()).replace(" as ", ": ") for each in names.split(","))
     return f'const {{ {renamed} }} = modules["{beside(name, path)}"];\n'
 
