@@ -56,9 +56,8 @@ def export(found: Trained, folder: Path) -> Path:
     path.write_bytes(binary)
     call = "attentionBookLive.arrived"
     (folder / f"{name}.js").write_text(f'{call}("model", "{name}", "{encoded}");\n')
-    text = compact(shown)
-    (folder / f"{name}.example.js").write_text(f'{call}("example", "{name}", {text});\n')
-    (folder / f"{name}.example.json").write_text(text)
+    text = f'{call}("example", "{name}", {compact(shown)});\n'
+    (folder / f"{name}.example.js").write_text(text)
     return path
 
 

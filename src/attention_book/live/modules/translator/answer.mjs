@@ -88,7 +88,7 @@ export function answer({ model, set, example, submit }) {
     const { unknown, source, nearest } = result(), { source: language, capitals } = example();
     const token = (i) => el("bdi", { lang: LANG[language] }, visible(source[i]));
     const listed = (places) => places.flatMap((i, k) => [k ? ", " : "", token(i)]);
-    const known = [...source.keys()].filter((i) => !unknown.includes(i) && source[i] !== "<eos>");
+    const known = [...source.keys()].filter((i) => !unknown.includes(i) && /\p{L}/u.test(source[i]) && source[i] !== "<eos>" && source.indexOf(source[i]) === i);
     note.replaceChildren(...(unknown.length ? [
       el("p", {}, both(["词表里没有，读成 <unk>：", "Not in the vocabulary, read as <unk>: "]), listed(unknown),
         known.length ? [both(["；认识：", "; known: "]), listed(known)] : []),
@@ -160,7 +160,7 @@ function wholeSentence(target, { masked, open }) {
 }
 
 /** The same for paper: both sentences, the map and what to see in it. */
-export function stillAnswer({ result, source, target, capitals, best, ...rest }, labelId) {
+export function stillAnswer({ result, source, target, capitals, best }, labelId) {
   const view = { kind: "cross", layer: best?.layer ?? 0, head: best?.head ?? 0 }, shown = weightsOf(result.attention, view);
   const text = (tokens, language) => el("bdi", { lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
   return [

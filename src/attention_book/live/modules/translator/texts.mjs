@@ -3,7 +3,7 @@
 export const LANGUAGES = { en: ["英", "English"], fr: ["法", "French"], zh: ["汉", "Chinese"] };
 export const LANG = { en: "en", fr: "fr", zh: "zh-Hans" };
 export const ARCHITECTURES = {
-  transformer: ["Transformer", "Transformer"], seq2seq: ["循环网络＋Bahdanau 注意力", "recurrent with Bahdanau attention"],
+  transformer: ["Transformer", "Transformer"], seq2seq: ["循环网络＋Bahdanau 注意力", "Recurrent with Bahdanau attention"],
 };
 
 /** A model by its languages and its kind. */
@@ -16,7 +16,7 @@ export const SWITCHES = {
   noPositions: ["不加位置", "no positions"],
   noMask: ["不加因果掩码", "no causal mask"],
   noScaling: ["不缩放评分", "no scaling"],
-  headOff: ["关掉正在看的头", "switch off what is shown"],
+  headOff: ["去掉正在看的头", "without the heads shown"],
 };
 
 export const REFUSALS = {

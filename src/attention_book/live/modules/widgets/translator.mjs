@@ -156,4 +156,13 @@ function asker(model) {
 /** What stands in the page without scripts: the first model's example. */
 const still = (example) => el("div", { class: "live" }, stillAnswer(example, freshId()));
 
-export default { begin, address, render, still };
+/** The state of a page that has these models, the first shown first: from their examples. */
+function start(examples) {
+  const [{ name, sentences: [first], source, capitals, best }] = examples;
+  return {
+    models: examples.map(({ name, source, target, model }) => ({ name, source, target, model })),
+    name, text: written(first.split(" "), source, capitals), layer: best?.layer ?? 0, head: best?.head ?? 0,
+  };
+}
+
+export default { begin, address, render, start, still };
