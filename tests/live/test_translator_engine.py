@@ -166,7 +166,8 @@ def test_logits_and_attention_are_torchs(kind: str, ask: Ask) -> None:
         assert torch.allclose(torch.tensor(ours["encoder"]), seen["encoder"], rtol=0, atol=1e-5)
         for place, step in enumerate(ours["self"]):
             theirs = seen["self"][:, :, place, : place + 1]
-            assert torch.allclose(torch.tensor(step), theirs, rtol=0, atol=1e-5)
+            ours_now = torch.tensor(step, dtype=theirs.dtype)
+            assert torch.allclose(ours_now, theirs, rtol=0, atol=1e-5)
 
 
 def test_half_precision_moves_no_logit_far() -> None:
