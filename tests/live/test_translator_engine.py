@@ -221,7 +221,7 @@ def no_mask(model: Any) -> None:
     for layer in model.decoder.layers:
         forward = layer.forward
         layer.forward = functools.partial(
-            lambda forward, *args, mask: forward(*args, mask=None), forward
+            lambda forward, *args, is_causal: forward(*args, is_causal=not is_causal), forward
         )
 
 
