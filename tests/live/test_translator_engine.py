@@ -311,14 +311,19 @@ def test_what_is_strange_is_unknown(text: str, ask: Ask) -> None:
     assert found["unknown"] == unknown != []
 
 
-def test_a_nearby_sentence_that_works_is_proposed(ask: Ask) -> None:
+def test_a_nearby_sentence_that_works_is_proposed(ask: Ask, worker: MiniRacer) -> None:
     found, _ = model_of("transformer")
-    words = ask("translated", "transformer", "They run with the zebra in the garden.", {})[
-        "nearest"
-    ]
-    assert {"garden", "they"} & set(words)
+    text = "They run with the zebra in the garden."
+    words = ask("translated", "transformer", text, {})["nearest"]
+    assert words
     assert not [word for word in words if word not in found.source_vocabulary]
     assert ask("translated", "transformer", "They are happy.", {})["nearest"] is None
+    # Of those that share most words the one whose length is closest; marks are no words.
+    sentences = ["a . . .", "they run in the old red garden .", "they run in the garden .", "the"]
+    worker.eval('const { nearest } = attentionBookLive.modules["engine/serve"]')
+    worker.eval("const nearestOf = (tokens, all) => nearest(tokens, all).join(' ')")
+    assert worker.call("nearestOf", text.lower()[:-1].split(), sentences) == sentences[1]
+    assert worker.call("nearestOf", ["they", "run", "."], sentences) == sentences[2]
 
 
 def test_names_keep_their_capitals(worker: MiniRacer) -> None:
