@@ -28,7 +28,8 @@ LAYERS = [
     {"datasets", "models", "metrics"},
     {"training", "decoding"},
     {"inspection"},
-    {"course", "live"},
+    {"course"},
+    {"live"},
 ]
 
 # What comes from outside the standard library. These two the package needs: they may stand

@@ -18,7 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "reference": {"bilingual"},
     "website": {"bilingual"},
     "lesson": {"bilingual"},
-    "live": set(),
+    "live": {"bilingual", "evidence"},
 }
 
 MAX_ENTRIES = 12

@@ -51,6 +51,13 @@ def test_a_circle_is_named(folder: Path) -> None:
         bundle.script(["a"])
 
 
+def test_a_name_that_is_not_exported_is_named(folder: Path) -> None:
+    (folder / "a.mjs").write_text("export const one = 1, two = 2;\n")
+    (folder / "b.mjs").write_text('import { two } from "./a.mjs";\nexport const three = two + 1;\n')
+    with pytest.raises(ValueError, match="b imports two"):
+        bundle.script(["b"])
+
+
 def test_every_module_of_ours_can_be_packed() -> None:
     names = [
         p.relative_to(bundle.MODULES).with_suffix("").as_posix()

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-PARTS = ("live.live_figure", "live.cell_outputs", "live.scripts")
+PARTS = (
+    "live.live_figure",
+    "live.cell_outputs",
+    "live.translator",
+    "live.models",
+    "live.scripts",
+)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -11,18 +11,25 @@ from live.bundler import bundler
 
 #: Ids are numbered from 0 for each drawing: here they get the name of their place instead.
 DRAW = """
+function numbered(html, place) {
+  const names = new Map();
+  return html.replace(/live-\\d+/g, (name) => {
+    if (!names.has(name)) names.set(name, `${place}-${names.size}`);
+    return names.get(name);
+  });
+}
 function draw(figure, state, place) {
   const { modules } = attentionBookLive;
   const found = (modules["figures/" + figure] ?? modules["widgets/" + figure]).default;
   const unknown = Object.keys(state).filter((key) => !(key in found.begin));
   if (unknown.length) return JSON.stringify({ wrong: unknown[0], known: Object.keys(found.begin) });
   const html = found.still({ ...found.begin, ...state }).outerHTML;
-  const names = new Map();
-  const renamed = html.replace(/live-\\d+/g, (name) => {
-    if (!names.has(name)) names.set(name, `${place}-${names.size}`);
-    return names.get(name);
-  });
-  return JSON.stringify({ html: renamed });
+  return JSON.stringify({ html: numbered(html, place) });
+}
+function drawWidget(widget, examples, place) {
+  const found = attentionBookLive.modules["widgets/" + widget].default;
+  const given = JSON.parse(examples), html = found.still(given[0]).outerHTML;
+  return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });
 }
 """
 
@@ -32,16 +39,15 @@ class WrongState(ValueError):
 
 
 @cache
-def engine(figure: str) -> Any:
-    """Return a JavaScript engine that has the figure or the widget, and paper to draw on."""
+def engine(name: str) -> Any:
+    """Return a JavaScript engine that has a figure or a widget, and paper to draw on."""
     from py_mini_racer import MiniRacer
 
     found = MiniRacer()
     found.eval(bundler().script(["page/paper"]))
     found.eval('globalThis.document = attentionBookLive.modules["page/paper"].paper; void 0')
     found.eval(bundler().core())
-    is_figure = figure in bundler().figures()
-    found.eval(bundler().figure(figure) if is_figure else bundler().widget(figure))
+    found.eval(bundler().widget(name) if name in bundler().widgets() else bundler().figure(name))
     found.eval(DRAW)
     return found
 
@@ -56,3 +62,9 @@ def still(figure: str, state: Mapping[str, Any], place: str) -> str:
     if "wrong" in answer:
         raise WrongState(f"no {answer['wrong']!r}; there are {', '.join(answer['known'])}")
     return str(answer["html"])
+
+
+def still_widget(widget: str, examples: str, place: str) -> tuple[dict[str, Any], str]:
+    """Return the state and the HTML with which a widget begins, of examples in JSON."""
+    answer = json.loads(engine(widget).call("drawWidget", widget, examples, place))
+    return answer["begin"], str(answer["html"])

@@ -50,9 +50,15 @@ class LiveFigure(SphinxDirective):
             drawing = still(name, begin, place)
         except WrongState as error:
             return self.problem(f"the live figure {name}: begin: {error}")
-        figure = nodes.figure("", nodes.raw("", markup(name, place, begin, drawing), format="html"))
+        return [
+            self.numbered(nodes.raw("", markup(name, place, begin, drawing), format="html"), name)
+        ]
+
+    def numbered(self, drawing: nodes.Node, script: str) -> nodes.figure:
+        """Return a figure with a number and the directive's caption, whose page loads a script."""
+        figure = nodes.figure("", drawing)
         figure["classes"].append("live-figure")
-        figure["live"] = name
+        figure["live"] = script
         self.set_source_info(figure)
         self.add_name(figure)
         holder = nodes.Element()
@@ -62,7 +68,7 @@ class LiveFigure(SphinxDirective):
         figure += caption
         if len(holder.children) > 1:
             figure += nodes.legend("", *holder.children[1:])
-        return [figure]
+        return figure
 
     def problem(self, message: str) -> list[nodes.Node]:
         logger.warning(message, location=self.get_location(), type="live")

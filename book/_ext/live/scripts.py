@@ -21,11 +21,9 @@ def write(app: Sphinx, config: Config) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / FOLDER).mkdir(parents=True)
     shutil.copy(STYLES, folder / STYLES.name)
-    texts = {
-        "core": bundler().core(),
-        **{name: bundler().figure(name) for name in bundler().figures()},
-        **{name: bundler().widget(name) for name in bundler().widgets()},
-    }
+    texts = {"core": bundler().core(), "engine": bundler().engine()}
+    texts |= {name: bundler().figure(name) for name in bundler().figures()}
+    texts |= {name: bundler().widget(name) for name in bundler().widgets()}
     for name, text in texts.items():
         (folder / FOLDER / f"{name}.js").write_text(text, encoding="utf8")
     config.html_static_path.append(str(folder))

@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 MODULES = Path(__file__).parent / "modules"
 #: What every page with a figure loads: elements, controls, the page's side of a widget.
 CORE = ("page/page", "page/figure")
+#: Widgets that ask the page, or the kernel, for files.
+ASKING = {"translator"}
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (\w+)", re.MULTILINE)
@@ -41,7 +43,7 @@ def script(names: Iterable[str], *, without: Iterable[str] = ()) -> str:
 
     Raises:
         FileNotFoundError: if there is no such module.
-        ValueError: if modules import each other in a circle.
+        ValueError: if modules import each other in a circle, or a name that is not exported.
     """
     there = ordered(without)
     parts = [defined(name) for name in ordered(names) if name not in there]
@@ -65,15 +67,22 @@ def widget(name: str) -> str:
 
 def registered(module: str, *, without: Iterable[str] = ()) -> str:
     """Return a script that defines a figure or a widget and draws it wherever the page asks."""
-    register = 'attentionBookLive.modules["page/page"].register'
     name, found = PurePosixPath(module).name, f'attentionBookLive.modules["{module}"].default'
-    return script([module], without=without) + f'{register}("{name}", {found});\n'
+    page = "page/widget" if name in ASKING else "page/page"
+    register = f'attentionBookLive.modules["{page}"].register'
+    return script([page, module], without=without) + f'{register}("{name}", {found});\n'
+
+
+def engine() -> str:
+    """Return the script of the translator's engine, which its widget loads when it is asked."""
+    return script(["engine/serve"], without=["widgets/translator"])
 
 
 def esm(name: str) -> str:
-    """Return a widget as the one module that anywidget asks for."""
+    """Return a widget as the one module that anywidget asks for, with the engine if it needs it."""
     module = f"widgets/{name}"
-    return script([module]) + f'export default attentionBookLive.modules["{module}"].default;\n'
+    text = script([module, *(["engine/serve"] if name in ASKING else [])])
+    return text + f'export default attentionBookLive.modules["{module}"].default;\n'
 
 
 def styles() -> str:
@@ -130,6 +139,10 @@ def defined(name: str) -> str:
 
 def taken(name: str, names: str, path: str) -> str:
     """Return the line that takes an import's names from the modules that are there."""
+    there = EXPORTED.findall(text_of(beside(name, path)))
+    wanted = [each.split()[0] for each in names.split(",") if each.strip()]
+    if missing := [each for each in wanted if each not in there]:
+        raise ValueError(f"{name} imports {missing[0]}: no `export const {missing[0]}` in {path}")
     renamed = ", ".join(" ".join(each.split()).replace(" as ", ": ") for each in names.split(","))
     return f'const {{ {renamed} }} = modules["{beside(name, path)}"];\n'
 

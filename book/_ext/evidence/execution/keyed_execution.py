@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import nbformat
-from bilingual.environment import PerPage
+from bilingual.environment import PerBook, PerPage
 from myst_nb import sphinx_ as myst_nb_sphinx
 from myst_nb.core.config import NbParserConfig
 from myst_nb.core.execute.base import NotebookClientBase
@@ -48,6 +48,8 @@ logger = logging.getLogger(__name__)
 RESULTS_KEYS = PerPage[tuple[list[str], str]]("results_keys")
 #: What the cells of each page measured, as they recorded it, with its line in the page.
 MEASURED = PerPage[list[dict[str, Any]]]("measurements")
+#: The folder in which this build keeps its trained models.
+TRAINED = PerBook[str]("trained_models", "")
 
 #: Tells the package where this build keeps its trained models.
 TRAINED_VARIABLE = "ATTENTION_BOOK_TRAINED"
@@ -215,6 +217,7 @@ def turn_off_myst_nb(app: Sphinx, config: Config) -> None:
 def start(app: Sphinx) -> None:
     """Plug in, where myst-nb asks ``create_client`` for a notebook's outputs."""
     executor = Executor(app)
+    TRAINED.update(app.env, str(executor.outputs.trained))
     myst_nb_sphinx.create_client = executor.create_client  # type: ignore[attr-defined]  # no hook
     app.connect("env-get-outdated", executor.outdated)
     app.connect("env-before-read-docs", executor.execute_pages)

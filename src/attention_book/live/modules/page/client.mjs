@@ -1,9 +1,9 @@
 /* The page's side of the engine: in a Worker where there can be one, else on this thread in slices. */
-import { serve } from "../engine/serve.mjs";
 
 /** Start an engine. `workerSource` is its code as text; without it, or where the browser refuses a
-    Worker, the same code runs here behind a MessageChannel, and the caller sees no difference. */
-export function connect({ workerSource = "" } = {}) {
+    Worker, the same code (`serve`) runs here behind a MessageChannel, and the caller sees no
+    difference. */
+export function connect({ serve, workerSource = "" }) {
   const waiting = new Map();
   let port, threaded = false, heard = false, number = 0;
   const attach = (found) => {

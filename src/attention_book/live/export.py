@@ -1,0 +1,120 @@
+"""Writes trained translators as files that a page can load.
+
+    python -m attention_book.live.export transformer-en-fr-1 --folder models
+
+For each recipe there are three files: NAME.bin, which a page fetches; NAME.js, the same in base64,
+for a page that was opened from a folder, where fetching is forbidden; and NAME.example.js, one
+translation with its attention, shown before any weight is loaded.
+
+The binary file: ``ATTN``, the length of the header (uint32), SHA-256 of all that follows, the
+header (JSON), and the weights in half precision, in the header's order. Little-endian throughout.
+"""
+
+import argparse
+import base64
+import copy
+import hashlib
+import json
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from attention_book.course.recipes import Trained, trained
+from attention_book.live.examples import example, short_sentences
+from attention_book.text.grammar.lexicon import NOUNS
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Export the models of the recipes that the command line names."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("names", nargs="+", metavar="NAME", help="a recipe of the book")
+    parser.add_argument("--folder", type=Path, default=Path(), help="where to write")
+    given = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    for name in given.names:
+        print(export(trained(name), given.folder))
+
+
+def export(found: Trained, folder: Path) -> Path:
+    """Write the three files of a trained model, and return the binary one.
+
+    Raises:
+        ValueError: if a weight is too large for half precision.
+    """
+    name, model = found.recipe.name, rounded(found.model)
+    folder.mkdir(parents=True, exist_ok=True)
+    binary = packed(found, header(found, model), list(model.state_dict().values()))
+    encoded = base64.b64encode(binary).decode()
+    shown = example(found, model) | {"bytes": len(binary), "capitals": capitals(found)}
+    path = folder / f"{name}.bin"
+    path.write_bytes(binary)
+    call = "attentionBookLive.arrived"
+    (folder / f"{name}.js").write_text(f'{call}("model", "{name}", "{encoded}");\n')
+    text = f'{call}("example", "{name}", {compact(shown)});\n'
+    (folder / f"{name}.example.js").write_text(text)
+    return path
+
+
+def rounded(model: Model) -> Model:
+    """Return a copy with the weights that the page will have."""
+    return copy.deepcopy(model).half().float().eval()
+
+
+def header(found: Trained, model: nn.Module) -> dict[str, Any]:
+    """Return everything about a model that is no weight."""
+    recipe = found.recipe
+    return {
+        "format": 1,
+        "name": recipe.name,
+        "recipe": recipe.digest,
+        "model": recipe.model,
+        "source": recipe.source,
+        "target": recipe.target,
+        "config": found.model.config.to_dict(),
+        "source_vocabulary": found.source_vocabulary.tokens,
+        "target_vocabulary": found.target_vocabulary.tokens,
+        "sentences": [" ".join(pair.source) for pair in short_sentences(found, model)],
+        "tensors": [[name, list(weight.shape)] for name, weight in model.state_dict().items()],
+    }
+
+
+def packed(found: Trained, settings: dict[str, Any], weights: Sequence[Tensor]) -> bytes:
+    """Return header and weights as one file with its checksum."""
+    if not all(bool(weight.isfinite().all()) for weight in weights):
+        raise ValueError(f"{found.recipe.name}: a weight is beyond half precision's 65504")
+    text = compact(settings).encode()
+    content = text + b"".join(half_bytes(weight) for weight in weights)
+    return b"ATTN" + struct.pack("<I", len(text)) + hashlib.sha256(content).digest() + content
+
+
+def half_bytes(weight: Tensor) -> bytes:
+    """Return a weight's numbers in half precision, little-endian.
+
+    >>> half_bytes(torch.tensor([1.0, -2.0])).hex()
+    '003c00c0'
+    """
+    values = weight.half().flatten().tolist()
+    return struct.pack(f"<{len(values)}e", *values)
+
+
+def capitals(found: Trained) -> dict[str, str]:
+    """Return which tokens are written with a capital: names, and the English I."""
+    names = {each.english for each in NOUNS.values() if "name" in each.tags}
+    english = {"i"} if "en" in (found.recipe.source, found.recipe.target) else set()
+    known = {*found.source_vocabulary.tokens, *found.target_vocabulary.tokens}
+    return {token: token.capitalize() for token in sorted((names | english) & known)}
+
+
+def compact(value: object) -> str:
+    """Return JSON without blanks."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+if __name__ == "__main__":
+    main()

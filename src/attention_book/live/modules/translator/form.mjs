@@ -1,0 +1,60 @@
+/* What a reader can ask for: a model, a sentence, a search, and parts to be taken out. */
+import { written } from "../engine/tokens.mjs";
+import { both, el, freshId } from "../page/words.mjs";
+import { LANG, SWITCHES, titleOf } from "./texts.mjs";
+
+/** Radio buttons: arrow keys and touch come with the browser. */
+export function choice({ title, options, value, change }) {
+  const name = freshId();
+  return el("fieldset", { class: "live-choice" }, el("legend", {}, both(title)), options.map(([key, text]) =>
+    el("label", {}, el("input", { type: "radio", name, value: key, checked: key === value, change: () => change(key) }),
+      el("span", {}, both(text)))));
+}
+
+/** The form. `host` has get, set, `submit(text)`, `stop()`, and `reach()` for when the reader is
+    about to ask: what has to be loaded can be on its way. */
+export function form(host) {
+  const id = freshId();
+  const text = el("textarea", { id, rows: 2, dir: "auto", spellcheck: "false", autocomplete: "off", focus: () => host.reach(),
+    keydown: (event) => {
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      host.submit(text.value);
+    } });
+  const stop = el("button", { type: "button", disabled: true, click: () => host.stop() }, both(["停止", "Stop"]));
+  const sentences = el("div", { class: "live-row live-chips" });
+  const models = choice({ title: ["模型", "Model"], value: host.get("name"), change: (name) => host.set({ name }),
+    options: host.get("models").map((each) => [each.name, titleOf(each)]) });
+  const searches = choice({ title: ["搜索", "Search"], value: host.get("width"), change: (width) => host.set({ width }),
+    options: [[1, ["贪心", "greedy"]], [4, ["束宽 4", "beam of 4"]]] });
+  const check = (group, value) => group.querySelectorAll("input").forEach((input) => { input.checked = input.value === String(value); });
+  let ready = null;
+  const switches = el("fieldset", { class: "live-choice" },
+    el("legend", {}, both(["拆掉一件，看什么会坏", "Take a part out, and see what breaks"])),
+    Object.entries(SWITCHES).map(([key, title]) => el("label", {}, el("input", { type: "checkbox", value: key,
+      change: (event) => host.toggle(key, event.target.checked) }), el("span", {}, both(title)))));
+  const element = el("form", { class: "live-form", submit: (event) => { event.preventDefault(); host.submit(text.value); } },
+    models, el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, sentences,
+    el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop, searches));
+  return {
+    element, switches,
+    busy(on) { stop.disabled = !on; },
+    follow(example) {
+      const { source, sentences: proposed, capitals, model } = example;
+      if (text.value !== host.get("text")) text.value = host.get("text");
+      text.lang = LANG[source];
+      check(models, example.name);
+      check(searches, host.get("width"));
+      if (ready !== proposed) sentences.replaceChildren(...proposed.map((each) => proposal(each.split(" "), source, capitals, host.submit)));
+      ready = proposed;
+      switches.hidden = model !== "transformer"; // a recurrent model has none of these parts
+      for (const input of switches.querySelectorAll("input")) input.checked = host.get("switches").includes(input.value);
+    },
+  };
+}
+
+/** A sentence as a button that translates it. */
+export function proposal(tokens, language, capitals, submit) {
+  const text = written(tokens, language, capitals);
+  return el("button", { type: "button", lang: LANG[language], click: () => submit(text) }, text);
+}

@@ -1,0 +1,43 @@
+/* A list of words: each lights up when it is touched, and arrow keys walk along it. */
+import { both, el, freshId, visible } from "../page/words.mjs";
+
+/** `touch(place, stays)`: a word was focused or clicked (it stays), or a pointer is above it;
+    `leave()`: the pointer has left. */
+export function wordList(title, { touch, leave }) {
+  const id = freshId(), list = el("div", { class: "live-words", role: "toolbar", "aria-labelledby": id });
+  list.addEventListener("keydown", (event) => {
+    const words = [...list.children], here = words.indexOf(document.activeElement);
+    const to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: words.length - 1 }[event.key];
+    if (here < 0 || !words[to]) return;
+    event.preventDefault();
+    words.forEach((word, i) => { word.tabIndex = i === to ? 0 : -1; });
+    words[to].focus();
+  });
+  const word = (token, place, lang) => el("button", {
+    type: "button", class: "live-word", lang: /^<.*>$/.test(token) ? false : lang, tabindex: place ? -1 : 0, "data-token": token,
+    focus: () => touch(place, true), click: () => touch(place, true), pointerenter: () => touch(place, false), pointerleave: leave,
+  }, el("bdi", {}, visible(token)));
+  return {
+    element: el("div", { class: "live-line" }, el("span", { id, class: "live-label" }, both(title)), list),
+    /** Show these tokens; those that were there stay, so that only new ones appear. */
+    put(tokens, lang) {
+      const old = [...list.children], differ = old.findIndex((button, i) => button.dataset.token !== tokens[i]);
+      const kept = differ < 0 ? Math.min(old.length, tokens.length) : differ;
+      old.slice(kept).forEach((button) => button.remove());
+      list.append(...tokens.slice(kept).map((token, i) => {
+        const button = word(token, kept + i, lang);
+        button.style.setProperty("--order", i); // by CSSOM: a style attribute would be against a policy
+        return button;
+      }));
+      list.lang = lang;
+    },
+    /** Mark the words of these places with a class. */
+    mark(name, places) {
+      [...list.children].forEach((each, i) => each.classList.toggle(name, places.includes(i)));
+    },
+    /** Underline the words by weight. */
+    tint(weight) {
+      [...list.children].forEach((each, i) => each.style.setProperty("--weight", weight(i) ?? 0));
+    },
+  };
+}
