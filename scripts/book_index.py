@@ -38,6 +38,10 @@ PROOFS = {
 HEADING = re.compile(r"^(#+)\s+(.*?)(?:\s*\{(?:core|optional)\}`\d+`)?$", re.M)
 
 
+#: Directives that make a numbered figure.
+FIGURES = ("diagram", "stages", "live", "translator", "figure")
+
+
 @dataclass(frozen=True)
 class Label:
     """Where a label points."""
@@ -136,7 +140,7 @@ class BookIndex:
         elif block.name == "sources" and "name" in options:
             label = Label(page, options["name"], "heading", title=block.argument)
             self.add(label, options["name"])
-        elif block.name in ("diagram", "stages", "live", "figure") and "name" in options:
+        elif block.name in FIGURES and "name" in options:
             self.add(Label(page, options["name"], "figure", number("figure")), options["name"])
         elif block.name in ("exercise", "exercise-start") and "label" in options:
             label = Label(page, options["label"], "exercise", number("exercise"))

@@ -145,6 +145,7 @@ class PageExporter:
             "math": lambda b: self.equation(b.text.strip("\n"), b.options.get("label", "")),
             "diagram": self.diagram,
             "live": self.live,
+            "translator": self.live,
             "literalinclude": self.source,
             "code-block": lambda b: f"```{b.argument}\n{b.text}\n```",
         }

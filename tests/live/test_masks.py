@@ -65,7 +65,7 @@ def test_what_leaks(changed: str, causal: str, compute: Any) -> None:
 
 def written(html: str) -> list[str]:
     """What stands in the cells, row by row."""
-    cells = re.findall(r'class="live-cell".*?<text[^>]*>([^<]+)<', html)
+    cells = re.findall(r'class="live-square".*?<text[^>]*>([^<]+)<', html)
     assert len(cells) == SIZE**2
     return cells
 
