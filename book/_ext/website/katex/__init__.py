@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 KATEX = Path(__file__).parent
 #: Punctuation that never starts a line, and how long a formula may be that holds on to it.
-CLOSING, SHORT = "，。；：、！？）》”", 24
+CLOSING, SHORT = "，。；：、！？）》”,.;:!?)", 24
 
 STYLESHEETS = ("katex/katex.min.css", "katex/equations.css")
 
@@ -136,7 +136,7 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
 
 
 class KeepPunctuation(SphinxPostTransform):
-    """A browser may break a line after any formula: keep Chinese punctuation with a short one."""
+    """A browser may break a line after any formula: keep punctuation with a short one."""
 
     default_priority = 750
     formats = ("html",)
