@@ -213,17 +213,37 @@ def collected(all_jobs: list[Job]) -> dict[str, Any]:
 def with_earlier(found: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """Return the record with what is written down of chapters that were run more often before.
 
-    A run of a few chapters, or one on another machine, leaves the others' record as it is.
+    A run of a few chapters leaves the others' record as it is. Runs of the same code that were
+    made in other folders or on other machines add up.
     """
     before = json.loads(DATA.read_text(encoding="utf8")) if DATA.is_file() else {}
     merged = {}
     for name in names:
         now, then = found.get(name), before.get(name)
         if now and then and then.get("code") == now["code"]:
-            merged[name] = max(now, then, key=lambda page: len(page["runs"]))
+            merged[name] = added_up(now, then)
         elif now or then:
             merged[name] = now or then
     return merged
+
+
+def added_up(now: dict[str, Any], then: dict[str, Any]) -> dict[str, Any]:
+    """Return two records of one chapter as one, if no run is in both; else the longer one."""
+    if set(now["runs"]) & set(then["runs"]):
+        return max(now, then, key=lambda page: len(page["runs"]))
+    both = {name: {} for name in (*then["measurements"], *now["measurements"])}
+    for name in both:
+        entries = [p["measurements"][name] for p in (then, now) if name in p["measurements"]]
+        worst = min((entry["worst"] for entry in entries), key=margin)
+        missed = [run for entry in entries for run in entry["missed"]]
+        sums = {key: sum(entry[key] for entry in entries) for key in ("held", "runs")}
+        both[name] = sums | {"missed": missed, "worst": worst}
+    return {
+        **now,
+        "runs": [*then["runs"], *now["runs"]],
+        "problems": then["problems"] | now["problems"],
+        "measurements": both,
+    }
 
 
 def table(found: dict[str, Any]) -> str:

@@ -82,6 +82,22 @@ def test_a_shorter_run_does_not_forget_a_longer_one(repo):
     assert robustness.with_earlier({"a": changed}, ["a"]) == {"a": changed}
 
 
+def test_runs_of_the_same_code_made_elsewhere_add_up():
+    def page(runs, held, value):
+        worst = {"value": value, "relation": "above", "bound": 1.0, "run": runs[0]}
+        missed = runs[held:]
+        entry = {"held": held, "runs": len(runs), "missed": missed, "worst": worst}
+        return {"code": "c", "runs": runs, "problems": {}, "measurements": {"a-b": entry}}
+
+    here, there = page(["avx2", "seed+1000"], 2, 3.0), page(["seed+2000"], 0, 0.5)
+    both = robustness.added_up(here, there)
+    assert sorted(both["runs"]) == ["avx2", "seed+1000", "seed+2000"]
+    entry = both["measurements"]["a-b"]
+    assert (entry["held"], entry["runs"], entry["missed"]) == (2, 3, ["seed+2000"])
+    assert entry["worst"]["value"] == 0.5
+    assert robustness.added_up(here, page(["avx2"], 1, 9.0)) == here, "a run counts once"
+
+
 def test_only_what_changed_is_run_again(repo):
     before = robustness.jobs(["a"], Package(repo / "src"))
     (repo / "book/a.md").write_text(CHAPTER + "\nProse.\n", encoding="utf8")
