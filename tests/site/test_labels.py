@@ -13,7 +13,7 @@ NAMES = {
     "attention_book", "Transformer", "D2L", "ipynb", "md", "pdf", "PDF", "JavaScript",
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
-    "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry",
+    "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
@@ -93,10 +93,15 @@ def test_words_of_the_search_page(page: Any, base_url: str) -> None:
 
 
 def test_one_language_in_figures(site: Any) -> None:
-    """Every figure has a description in both languages."""
+    """Every figure has a description in both languages; a live one is named by a text."""
     from lxml import html
 
     for path in site.glob("*.html"):
-        for svg in html.parse(str(path)).xpath("//article//svg[@role='img']"):
+        page = html.parse(str(path))
+        for svg in page.xpath("//article//svg[@role='img' and @aria-labelledby]"):
+            (name,) = page.xpath(f"//*[@id='{svg.get('aria-labelledby')}']")
+            assert name.xpath(".//*[@lang='zh-Hans']"), path
+            assert name.xpath(".//*[@lang='en']"), path
+        for svg in page.xpath("//article//svg[@role='img' and not(@aria-labelledby)]"):
             assert svg.get("data-alt-zh"), path
             assert svg.get("data-alt-en"), path

@@ -78,7 +78,9 @@ def test_the_address_keeps_the_state(live: Any, page: Page, base_url: str) -> No
 def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url: str) -> None:
     begin = opened(page, base_url, live).evaluate(SHOWN)
     keys = page.evaluate(
-        """name => Object.keys(attentionBookLive.modules['figures/' + name].default.address)""",
+        """name => Object.keys((
+          attentionBookLive.modules['figures/' + name] ?? attentionBookLive.modules['widgets/' + name]
+        ).default.address)""",
         page.locator(f"#{live[1]}").get_attribute("data-live"),
     )
     page.goto("about:blank")
@@ -118,6 +120,6 @@ def test_without_scripts_the_drawing_stands(live: Any, browser: Browser, base_ur
 def test_in_print_the_drawing_stands_alone(live: Any, page: Page, base_url: str) -> None:
     place = opened(page, base_url, live)
     page.emulate_media(media="print")
-    expect(place.locator("svg").first).to_be_visible()
+    expect(place.locator("svg[role=img]").first).to_be_visible()
     for control in place.locator("button, input, summary").all():
         expect(control).not_to_be_visible()

@@ -45,8 +45,8 @@ export function answer({ model, set, example, submit }) {
     const shift = columns === "input" ? 1 : 0; // word j is what was read at j + 1
     const seen = columns === "source" ? "source" : "target";
     for (const side of ["source", "target"]) lists[side].tint((i) => (side === seen ? row[i + shift] : 0));
-    readout.replaceChildren(el("bdi", { class: "live-strong" }, visible(result()[rows][place])), " ← ", ...heaviest(row).flatMap((j, i) =>
-      [i ? ", " : "", el("bdi", {}, visible(result()[columns][j])), ` ${number(row[j])}`]));
+    readout.replaceChildren(el("bdi", { translate: "no", class: "live-strong" }, visible(result()[rows][place])), " ← ", ...heaviest(row).flatMap((j, i) =>
+      [i ? ", " : "", el("bdi", { translate: "no" }, visible(result()[columns][j])), ` ${number(row[j])}`]));
   }
 
   function lightColumn(place) {
@@ -59,7 +59,7 @@ export function answer({ model, set, example, submit }) {
 
   function drawTable() {
     if (!numbers.open || !result()) return;
-    const { rows, columns } = kind(), token = (text) => el("bdi", {}, visible(text));
+    const { rows, columns } = kind(), token = (text) => el("bdi", { translate: "no" }, visible(text));
     table.replaceChildren(el("table", {},
       el("thead", {}, el("tr", {}, el("td"), result()[columns].map((text) => el("th", { scope: "col" }, token(text))))),
       el("tbody", {}, weights().map((row, i) => el("tr", {}, el("th", { scope: "row" }, token(result()[rows][i])),
@@ -86,7 +86,7 @@ export function answer({ model, set, example, submit }) {
   /** What was not known, what was, and a sentence that works. */
   function explainUnknown() {
     const { unknown, source, nearest } = result(), { source: language, capitals } = example();
-    const token = (i) => el("bdi", { lang: LANG[language] }, visible(source[i]));
+    const token = (i) => el("bdi", { translate: "no", lang: LANG[language] }, visible(source[i]));
     const listed = (places) => places.flatMap((i, k) => [k ? ", " : "", token(i)]);
     const known = [...source.keys()].filter((i) => !unknown.includes(i) && /\p{L}/u.test(source[i]) && source[i] !== "<eos>" && source.indexOf(source[i]) === i);
     note.replaceChildren(...(unknown.length ? [
@@ -99,7 +99,7 @@ export function answer({ model, set, example, submit }) {
   /** The translation with all parts in place, and whether this one is another. */
   function compare() {
     const { intact: whole, target, switches, atOnce: found } = result(), { target: language, capitals } = example();
-    const text = (tokens) => el("bdi", { lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
+    const text = (tokens) => el("bdi", { translate: "no", lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
     const same = whole?.join(" ") === target.join(" ");
     intact.replaceChildren(...(!whole ? [] : same
       ? both(["译文与完整的模型相同。", "The translation is the same as that of the intact model."])
@@ -136,7 +136,7 @@ export function answer({ model, set, example, submit }) {
         const found = result().alternatives;
         others.hidden = found.length < 2;
         others.querySelector("ol").replaceChildren(...found.map(({ tokens, score }) => el("li", {},
-          el("bdi", { lang: LANG[example().target] }, written(tokens.filter((each) => each !== "<eos>"), example().target, example().capitals)),
+          el("bdi", { translate: "no", lang: LANG[example().target] }, written(tokens.filter((each) => each !== "<eos>"), example().target, example().capitals)),
           ` (${number(score)})`)));
         pinned = tellingRow(weights());
       }
@@ -153,7 +153,7 @@ function wholeSentence(target, { masked, open }) {
       "逐词写时，后面的词还不存在，所以译文几乎不变。要看掩码，就像训练时那样一次给出整句：下面是每个词的概率。没有掩码，前面的词会看到后面的词，概率就变了；训练时这等于偷看答案。",
       "While the translation is written, later words do not exist yet, so it hardly changes. To see the mask, give the whole sentence at once, as in training: these are the probabilities of its words. Without the mask a word sees those after it, and its probability changes; in training this would be looking up the answer."])),
     el("div", { class: "live-scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, el("td"), target.map((token) => el("th", { scope: "col" }, el("bdi", {}, visible(token)))))),
+      el("thead", {}, el("tr", {}, el("td"), target.map((token) => el("th", { scope: "col" }, el("bdi", { translate: "no" }, visible(token)))))),
       el("tbody", {}, [[["有掩码", "with mask"], masked], [["无掩码", "without"], open]].map(([title, row]) =>
         el("tr", {}, el("th", { scope: "row" }, both(title)), row.map((each) => el("td", {}, number(each)))))))),
   ];
@@ -162,7 +162,7 @@ function wholeSentence(target, { masked, open }) {
 /** The same for paper: both sentences, the map and what to see in it. */
 export function stillAnswer({ result, source, target, capitals, best }, labelId) {
   const view = { kind: "cross", layer: best?.layer ?? 0, head: best?.head ?? 0 }, shown = weightsOf(result.attention, view);
-  const text = (tokens, language) => el("bdi", { lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
+  const text = (tokens, language) => el("bdi", { translate: "no", lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
   return [
     el("p", { class: "live-status" }, text(result.source, source), " → ", text(result.target, target)),
     el("p", { id: labelId, class: "live-hidden" }, both(TITLE)),

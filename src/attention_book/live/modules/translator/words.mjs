@@ -16,7 +16,7 @@ export function wordList(title, { touch, leave }) {
   const word = (token, place, lang) => el("button", {
     type: "button", class: "live-word", lang: /^<.*>$/.test(token) ? false : lang, tabindex: place ? -1 : 0, "data-token": token,
     focus: () => touch(place, true), click: () => touch(place, true), pointerenter: () => touch(place, false), pointerleave: leave,
-  }, el("bdi", {}, visible(token)));
+  }, el("bdi", { translate: "no" }, visible(token)));
   return {
     element: el("div", { class: "live-line" }, el("span", { id, class: "live-label" }, both(title)), list),
     /** Show these tokens; those that were there stay, so that only new ones appear. */

@@ -92,7 +92,7 @@ function render({ model, el: root }) {
   /** What the engine is to leave out. */
   const taken = (names) => Object.fromEntries(names.map((key) => [key, key !== "headOff" ? true
     : { kind: model.get("kind"), layer: model.get("layer"), head: model.get("head") }]));
-  const sentence = (tokens, language) => el("bdi", { lang: LANG[language], class: "live-strong" },
+  const sentence = (tokens, language) => el("bdi", { translate: "no", lang: LANG[language], class: "live-strong" },
     written(tokens.filter((token) => token !== "<eos>"), language, shown().capitals));
 
   /** Show the chosen model: its own example first, then, if the text is another one, that. */

@@ -51,13 +51,13 @@ function hidden(weights, threshold) {
 /** All numbers of a head, written in slices where there are many; `stop` ends the writing. */
 export function table({ kind, weights, element }) {
   const head = el("thead", {}, el("tr", {}, el("td", {}, both(["查询＼键", "query \\ key"])),
-    kind.keys.map((token) => el("th", { scope: "col" }, el("bdi", {}, visible(token))))));
+    kind.keys.map((token) => el("th", { scope: "col" }, el("bdi", { translate: "no" }, visible(token))))));
   const body = el("tbody", {});
   element.replaceChildren(head, body);
   let i = 0, timer = 0;
   function more() {
     for (let end = i + ROWS; i < Math.min(end, kind.queries.length); i++) body.append(el("tr", {},
-      el("th", { scope: "row" }, el("bdi", {}, visible(kind.queries[i]))),
+      el("th", { scope: "row" }, el("bdi", { translate: "no" }, visible(kind.queries[i]))),
       [...rowOf(kind, weights, i + 1)].map((weight) => el("td", {}, number(weight, 3)))));
     timer = i < kind.queries.length ? setTimeout(more) : 0;
   }

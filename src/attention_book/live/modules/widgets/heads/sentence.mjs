@@ -11,7 +11,7 @@ export function sentence({ title, tokens, point, press }) {
     pointerenter: (event) => { if (event.pointerType === "mouse") point(i + 1); },
     pointerleave: (event) => { if (event.pointerType === "mouse") point(0); },
     focus: () => { enter(i); point(i + 1); }, blur: () => point(0), keydown: (event) => step(event, i),
-  }, el("bdi", {}, visible(token)), weights[i]));
+  }, el("bdi", { translate: "no" }, visible(token)), weights[i]));
   const enter = (at) => words.forEach((word, i) => word.setAttribute("tabindex", i === at ? "0" : "-1"));
   function step(event, i) {
     const to = { ArrowLeft: i - 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: words.length - 1 }[event.key];
