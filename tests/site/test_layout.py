@@ -15,7 +15,8 @@ WIDER_THAN_THE_PAGE = """
   for (const element of document.querySelectorAll("article *, .bd-header-article *, footer *")) {
     const box = element.getBoundingClientRect();
     if (!box.width || box.right <= width + 1) continue;
-    if (element.closest("pre, .math-scroll, .table-box, .live-scroll, .katex-mathml, dialog, svg")) continue;
+    if (element.closest("pre, .math-scroll, .table-box, .live-scroll")) continue;
+    if (element.closest(".katex-mathml, dialog, svg")) continue;
     if (getComputedStyle(element).position === "fixed") continue;
     found.push(`${element.tagName}.${element.className} ${Math.round(box.right)}`);
   }

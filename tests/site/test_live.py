@@ -78,9 +78,11 @@ def test_the_address_keeps_the_state(live: Any, page: Page, base_url: str) -> No
 def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url: str) -> None:
     begin = opened(page, base_url, live).evaluate(SHOWN)
     keys = page.evaluate(
-        """name => Object.keys((
-          attentionBookLive.modules['figures/' + name] ?? attentionBookLive.modules['widgets/' + name]
-        ).default.address)""",
+        """name => {
+          const { modules } = attentionBookLive;
+          const found = modules['figures/' + name] ?? modules['widgets/' + name];
+          return Object.keys(found.default.address);
+        }""",
         page.locator(f"#{live[1]}").get_attribute("data-live"),
     )
     page.goto("about:blank")
