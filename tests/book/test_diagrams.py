@@ -431,6 +431,7 @@ def test_the_beam_keeps_the_best_and_greedy_misses_it():
     edges = [
         (edge, ends(edge)) for edge in elements(root)
         if tag(edge) == "path" and classes(edge) & {"dg-flow", "dg-best", "dg-drop"}
+        and "-" not in edge.get("data-stage", "")  # shown for some stages, then drawn otherwise
     ]  # fmt: skip
     edges = [(edge, (start, end)) for edge, (start, end) in edges if start[1] < end[1]]
     kept: dict[float, list[float]] = {}
