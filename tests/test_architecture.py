@@ -25,11 +25,12 @@ ROOT = Path(attention_book.__file__).parent
 LAYERS = [
     {"foundations"},
     {"attention", "text", "plotting"},
-    {"datasets", "models", "metrics"},
+    {"models", "metrics"},
     {"training", "decoding"},
     {"inspection"},
     {"course"},
     {"live"},
+    {"runs"},
 ]
 
 # What comes from outside the standard library. These two the package needs: they may stand
@@ -46,10 +47,11 @@ EXTRAS = {
     "tokenizers": {"text.bpe"},
     "safetensors": {"training.checkpoints.checkpoint"},
     "sacrebleu": {"metrics.bleu"},
-    "statsmodels": {"datasets.series", "models.forecasting.baselines"},
-    "sklearn": {"datasets.digits"},
+    "statsmodels": {"course.datasets.series", "models.forecasting.baselines"},
+    "sklearn": {"course.datasets.digits"},
     "anywidget": {"live.viewer.widget"},
     "traitlets": {"live.viewer.widget"},
+    "tomli_w": {"runs.settings.run"},
 }
 # Where a library is used if it is there, and nothing is missed if it is not.
 IF_INSTALLED = {"numpy": {"foundations.seed"}}
@@ -65,7 +67,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.foundations",
     f"{PACKAGE}.attention",
     f"{PACKAGE}.text",
-    f"{PACKAGE}.datasets",
+    f"{PACKAGE}.course.datasets",
     f"{PACKAGE}.models",
     f"{PACKAGE}.metrics",
     f"{PACKAGE}.training",
@@ -78,6 +80,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.course.models",
     f"{PACKAGE}.course.notebook",
     f"{PACKAGE}.live",
+    f"{PACKAGE}.runs",
 ]
 # What a reader would not type at a prompt, and why.
 NO_EXAMPLE = {

@@ -41,7 +41,7 @@ import sys, torch, jaxtyping
 before = set(sys.modules)  # both load NumPy where there is one
 import attention_book.attention, attention_book.models, attention_book.training
 import attention_book.decoding, attention_book.inspection, attention_book.text
-import attention_book.datasets, attention_book.metrics
+import attention_book.course.datasets, attention_book.metrics
 import attention_book.course.exercises, attention_book.course.diagnosis
 names = {{name.split(".")[0] for name in set(sys.modules) - before}}
 print(*sorted(names & {set(EXTRAS)}))
@@ -78,7 +78,7 @@ print(*found[0].tokens)
 ASK = """
 import torch
 from attention_book.course.recipes import Recipe, trained
-from attention_book.datasets import digit_images, load_series
+from attention_book.course.datasets import digit_images, load_series
 from attention_book.metrics import corpus_bleu, corpus_chrf
 from attention_book.models import fit_autoregression
 from attention_book.text import SubwordTokenizer, load_corpus

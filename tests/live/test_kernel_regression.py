@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention_book.attention import KERNELS, KernelRegression, average_pooling
-from attention_book.datasets import curve
+from attention_book.course.datasets import curve
 
 WEEK = ([1.0, 2.0, 4.0], [10.0, 20.0, 60.0])
 NARROW, WIDE = 0.05, 3.0

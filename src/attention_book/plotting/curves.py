@@ -117,7 +117,7 @@ def regression(
         ValueError: if a prediction has not as many points as ``x_test``.
 
     >>> from attention_book.attention import average_pooling
-    >>> from attention_book.datasets import sine_data
+    >>> from attention_book.course.datasets import sine_data
     >>> data = sine_data()
     >>> axes = regression(data, average_pooling(data.x_test, data.x_train, data.y_train))
     >>> len(axes.lines)

@@ -11,7 +11,7 @@ from attention_book.attention import (
     leave_one_out_mask,
     nadaraya_watson,
 )
-from attention_book.datasets import RegressionData, sine_data
+from attention_book.course.datasets import RegressionData, sine_data
 from attention_book.training import descend
 
 

@@ -19,7 +19,7 @@ from attention_book.attention import (
     masked_softmax,
     nadaraya_watson,
 )
-from attention_book.datasets import RegressionData, sine_data
+from attention_book.course.datasets import RegressionData, sine_data
 
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 

@@ -6,8 +6,8 @@ from torch import Tensor
 
 from attention_book import set_seed
 from attention_book.attention import NoPositions, SinusoidalPositions, sinusoids
+from attention_book.course.datasets import look_back_task
 from attention_book.course.models import OneLook
-from attention_book.datasets import look_back_task
 from attention_book.training import descend
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from attention_book.datasets import LookBackBatch, look_back_task
+from attention_book.course.datasets import LookBackBatch, look_back_task
 
 
 @given(batch=st.integers(1, 3), length=st.integers(2, 11), data=st.data())

@@ -5,7 +5,7 @@ import sys
 import pytest
 import torch
 
-from attention_book.datasets import TimeSeries, load_series
+from attention_book.course.datasets import TimeSeries, load_series
 
 statsmodels = pytest.importorskip("statsmodels.datasets")
 

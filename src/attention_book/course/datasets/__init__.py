@@ -1,15 +1,15 @@
 """Data sets: synthetic tasks, images, and time series."""
 
-from attention_book.datasets.curve import RegressionData, sine_data
-from attention_book.datasets.digits import (
+from attention_book.course.datasets.curve import RegressionData, sine_data
+from attention_book.course.datasets.digits import (
     Digits,
     DigitSplits,
     digit_images,
     shifted,
 )
-from attention_book.datasets.look_back import LookBackBatch, look_back_task
-from attention_book.datasets.lookup import LookupBatch, lookup_task
-from attention_book.datasets.series import TimeSeries, load_series
+from attention_book.course.datasets.look_back import LookBackBatch, look_back_task
+from attention_book.course.datasets.lookup import LookupBatch, lookup_task
+from attention_book.course.datasets.series import TimeSeries, load_series
 
 __all__ = [
     "DigitSplits",

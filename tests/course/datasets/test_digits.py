@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.datasets import Digits, digit_images, shifted
-from attention_book.datasets.digits import evenly_mixed
+from attention_book.course.datasets import Digits, digit_images, shifted
+from attention_book.course.datasets.digits import evenly_mixed
 
 
 @pytest.fixture(scope="module")

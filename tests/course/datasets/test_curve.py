@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attention_book import set_seed
-from attention_book.datasets import sine_data
+from attention_book.course.datasets import sine_data
 
 
 def test_the_points_are_drawn_as_the_chapter_says() -> None:

@@ -18,8 +18,8 @@ from attention_book.attention import (
     RunningMean,
     reinforce_surrogate,
 )
-from attention_book.datasets import LookupBatch, lookup_task
-from attention_book.datasets.lookup import lookup_map
+from attention_book.course.datasets import LookupBatch, lookup_task
+from attention_book.course.datasets.lookup import lookup_map
 from attention_book.training import descend
 
 # --- the lookup task -------------------------------------------------------------------------
