@@ -57,7 +57,7 @@ class PageExporter:
         return pair[self.language == "en"]
 
     def cells(self) -> list[Cell]:
-        """Return the page's cells; neighbouring pieces of prose share one."""
+        """Return the page's cells; neighboring pieces of prose share one."""
         cells: list[Cell] = []
         for cell in self.pieces(self.index.source(self.page)):
             if cell.kind == "markdown" and cells and cells[-1].kind == "markdown":

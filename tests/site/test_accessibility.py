@@ -1,6 +1,6 @@
 """Accessibility of the markup, and axe where it is installed.
 
-`make audit` runs axe in every language and colour mode, and Lighthouse.
+`make audit` runs axe in every language and color mode, and Lighthouse.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_description_for_search_engines(site: Path, page_name: str) -> None:
 
 @pytest.mark.browser
 def test_axe(page: Any, base_url: str, root: Path, page_name: str) -> None:
-    """In each language and colour mode, wide and narrow; the page is loaded once for both."""
+    """In each language and color mode, wide and narrow; the page is loaded once for both."""
     axe = root / "audit" / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.is_file():
         pytest.skip("axe-core is not installed: make audit installs it")
