@@ -99,7 +99,7 @@ def test_tokens_label_rows_and_columns():
 
 
 @pytest.mark.parametrize(
-    ("keys", "angle"), [(["我", "睡"], 0), (["internationalisation", "是"], 45)]
+    ("keys", "angle"), [(["我", "睡"], 0), (["internationalization", "是"], 45)]
 )
 def test_only_long_tokens_are_slanted(keys, angle):
     axes = heatmap(torch.rand(2, 2), keys=keys)
