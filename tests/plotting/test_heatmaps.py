@@ -119,6 +119,13 @@ def test_panels_of_a_wished_size_keep_their_shape_and_fit_a_page(columns):
     assert sizes[0][1] == pytest.approx(0.3 * columns), "what fits stays as it was wished"
 
 
+@pytest.mark.parametrize(("size", "most"), [((0.9, 0.9), 4), ((2.0, 2.0), 6)])
+def test_a_narrow_panel_has_fewer_ticks(size, most):
+    panel = heatmaps(torch.rand(1, 1, 24, 24), size=size)[0, 0]
+    inside = [tick for tick in panel.get_xticks() if 0 <= tick < 24]
+    assert most - 2 < len(inside) <= most
+
+
 def test_values_are_as_large_as_the_ticks_and_zero_has_no_sign():
     axes = heatmap([[-0.001, 1.0]], annotate=True)
     assert [text.get_text() for text in axes.texts] == ["0.00", "1.00"]

@@ -28,6 +28,8 @@ PANEL = 2.2
 CELL = 0.45
 BAR = 0.8
 LABELS = 0.6
+#: In a panel up to this width, in inches, numbers below five ticks would touch.
+NARROW = 1.0
 
 
 def heatmaps(
@@ -83,7 +85,7 @@ def heatmaps(
             squeeze=False,
         )
         for place, panel in np.ndenumerate(axes):
-            image = _draw(panel, grid[place], norm, cmap)
+            image = _draw(panel, grid[place], norm, cmap, ticks=5 if width > NARROW else 3)
             panel.set(title=names[place], xlabel=xlabel, ylabel=ylabel)
             panel.label_outer()
         figure.colorbar(image, ax=axes, shrink=0.6)
@@ -192,11 +194,13 @@ def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
     return Normalize(low, high if high > low else low + 1.0)
 
 
-def _draw(axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap) -> AxesImage:
+def _draw(
+    axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap, *, ticks: int
+) -> AxesImage:
     # Without interpolation the cells are stored as they are and stay sharp at any size.
     image = axes.imshow(matrix, norm=norm, cmap=cmap, interpolation="none")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
+        axis.set_major_locator(MaxNLocator(nbins=ticks, integer=True, min_n_ticks=1))
     for spine in axes.spines.values():
         spine.set_visible(True)
     axes.tick_params(labelfontfamily=list(FONT_FAMILY))

@@ -179,7 +179,7 @@ REINFORCE = Exercise(
     laws=(
         Law(
             "losses-are-constants",
-            Bilingual("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
+            Bilingual("损失当作常数，不传梯度。", "The losses are constants and get no gradient."),
             _losses_are_constants,
             Bilingual("损失先 `detach`。", "Call `detach` on the losses first."),
         ),
