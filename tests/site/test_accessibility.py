@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +16,10 @@ from lxml import html
 from playwright.sync_api import expect
 
 VIEWS = [("zh", "light", 1280), ("en", "dark", 390)]
+
+#: What is left for a figure on a telephone 390 px wide, and the smallest text to read there.
+PHONE_FIGURE = 342
+SMALLEST = 9.0
 
 
 @cache
@@ -42,6 +47,19 @@ def test_pictures_have_a_description(site: Path, page_name: str) -> None:
         named = figure.get("aria-label") or figure.get("aria-labelledby")
         assert named, html.tostring(figure)[:200]
         assert figure.get("role") == "img"
+
+
+def test_text_in_figures_can_be_read_on_a_phone(site: Path, page_name: str) -> None:
+    """A drawing shrinks to the page, and its text with it."""
+    small = []
+    for svg in tree(site / page_name).xpath("//svg[contains(@class, 'figure-svg')]"):
+        width = float((svg.get("viewbox") or svg.get("viewBox")).split()[2])  # points
+        shrink = min(PHONE_FIGURE / width, 4 / 3)
+        for text in svg.xpath(".//text"):
+            size = re.search(r"font(?:-size)?:[^;]*?([\d.]+)px", text.get("style") or "")
+            if size and float(size[1]) * shrink < SMALLEST:
+                small.append((text.text_content(), round(float(size[1]) * shrink, 1)))
+    assert not small
 
 
 def test_buttons_have_a_name(site: Path, page_name: str) -> None:
