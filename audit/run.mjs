@@ -61,7 +61,7 @@ function pages() {
   return all.filter((name) => !name.startsWith("_") && name !== "index.html" && (!wanted || wanted.includes(name))).sort();
 }
 
-/** Every page in each language and colour mode, wide and narrow: the violations found. */
+/** Every page in each language and color mode, wide and narrow: the violations found. */
 async function axe(browser, base) {
   const source = readFileSync(path.join(here, "node_modules", "axe-core", "axe.min.js"), "utf8");
   const violations = [];
@@ -79,7 +79,7 @@ async function axe(browser, base) {
             document.querySelector(`[data-set-language=${language}]`).click();
           }, theme, language);
           const found = await page.evaluate(() =>
-            new Promise((done) => setTimeout(done, 350)) // colours fade to the other mode
+            new Promise((done) => setTimeout(done, 350)) // colors fade to the other mode
               .then(() => window.axe.run(document, { resultTypes: ["violations"] }))
               .then((result) => result.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary])));
           count += found.length;

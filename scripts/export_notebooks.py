@@ -60,7 +60,7 @@ METADATA = {
 
 
 def navigation(index: BookIndex, page: str, language: str) -> str:
-    """Return the links from a notebook to the site and to its neighbours."""
+    """Return the links from a notebook to the site and to its neighbors."""
     words, exporter = WORDS[language], PageExporter(index, page, language)
     other = "en" if language == "zh" else "zh"
     translation = index.addresses.source(f"notebooks/{other}/{page}.ipynb")
@@ -69,9 +69,9 @@ def navigation(index: BookIndex, page: str, language: str) -> str:
         f"[{words['other']}]({translation})",
     ]
     place = index.chapters.index(page)
-    for word, neighbour in (("previous", place - 1), ("next", place + 1)):
-        if 0 <= neighbour < len(index.chapters):
-            name = index.chapters[neighbour]
+    for word, neighbor in (("previous", place - 1), ("next", place + 1)):
+        if 0 <= neighbor < len(index.chapters):
+            name = index.chapters[neighbor]
             title = exporter.inline.title(name)
             links.append(f"{words[word]}[{title}]({index.url(name, language)})")
     return " · ".join(links)

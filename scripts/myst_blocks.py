@@ -1,4 +1,4 @@
-"""Cut a MyST page into blocks: text, code, directives, targets, labelled equations.
+"""Cut a MyST page into blocks: text, code, directives, targets, labeled equations.
 
 The page is read by the parser that Sphinx uses (markdown-it with MyST's plugins), so that a
 fence or a dollar sign means here what it means in the book.

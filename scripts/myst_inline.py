@@ -13,7 +13,7 @@ WEIGHTS = {
     "core": {"zh": "（必读，{} 分钟）", "en": "(core, {} min)"},
     "optional": {"zh": "（选读，{} 分钟）", "en": "(optional, {} min)"},
 }
-#: Code, a role before code, or maths: what inline translation must not look into.
+#: Code, a role before code, or math: what inline translation must not look into.
 PIECE = re.compile(
     r"(?P<role>\{(?P<name>[\w:+-]+)\}(?P<roleticks>`+)(?P<content>.+?)(?<!`)(?P=roleticks)(?!`))"
     r"|(?P<code>(?P<ticks>`+).+?(?<!`)(?P=ticks)(?!`))"

@@ -57,7 +57,7 @@ class PageExporter:
         return pair[self.language == "en"]
 
     def cells(self) -> list[Cell]:
-        """Return the page's cells; neighbouring pieces of prose share one."""
+        """Return the page's cells; neighboring pieces of prose share one."""
         cells: list[Cell] = []
         for cell in self.pieces(self.index.source(self.page)):
             if cell.kind == "markdown" and cells and cells[-1].kind == "markdown":
@@ -160,7 +160,7 @@ class PageExporter:
         else:
             title = self.word(ADMONITIONS[block.name])
             body = "\n\n".join(filter(None, (argument, self.markdown(block.text, block.line))))
-        if "$$" in body:  # notebooks do not find display maths inside a quotation
+        if "$$" in body:  # notebooks do not find display math inside a quotation
             return f"**{title}**\n\n{body}"
         return "\n".join(f"> {line}".rstrip() for line in [f"**{title}**", "", *body.split("\n")])
 

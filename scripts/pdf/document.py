@@ -24,14 +24,14 @@ WORDS = {
         "about": "一本讲注意力机制的书：从平均讲起，到 Transformer。",
         "edition": "版本 {version}，由网站排印",
         "web": "网页版可以交互，有每个数的证据，也有可以运行的笔记本：",
-        "licence": "文字与插图：CC BY-SA 4.0；代码：MIT。",
+        "license": "文字与插图：CC BY-SA 4.0；代码：MIT。",
     },
     "en": {
         "contents": "Contents",
         "about": "A textbook on attention, from a plain average to the Transformer.",
         "edition": "Version {version}, printed from the site",
         "web": "The site is interactive, has the evidence for every number, and notebooks to run:",
-        "licence": "Text and figures: CC BY-SA 4.0; code: MIT.",
+        "license": "Text and figures: CC BY-SA 4.0; code: MIT.",
     },
 }
 NUMBER_OF = "[{}]"  # until it is known
@@ -178,7 +178,7 @@ def title_page(book: Book, title: str, config: dict[str, Any]) -> Element:
         etree.SubElement(section, "p", {"class": name}).text = line
     address = etree.SubElement(section[-1], "a", {"href": f"{book.address}/?lang={book.language}"})
     address.text = f"{book.address}/"
-    etree.SubElement(section, "p", {"class": "book-licence"}).text = words["licence"]
+    etree.SubElement(section, "p", {"class": "book-license"}).text = words["license"]
     return section
 
 

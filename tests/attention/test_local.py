@@ -111,13 +111,13 @@ def test_the_predicted_position_lies_within_the_source_and_ignores_padding() -> 
 
 
 def test_predictive_weights_sum_to_at_most_one() -> None:
-    """The Gaussian only takes away, and the paper does not normalise again."""
+    """The Gaussian only takes away, and the paper does not normalize again."""
     queries, keys, _, mask = draw_inputs()
     sums = predictive().weights(queries, keys, mask).sum(dim=-1)
     assert ((sums > 0) & (sums < 1)).all()
 
 
-def test_the_predicted_position_is_learnt_through_the_gaussian() -> None:
+def test_the_predicted_position_is_learned_through_the_gaussian() -> None:
     """All keys are alike, so only the position can find the one value that counts."""
     set_seed(0)
     queries, keys = torch.eye(2), torch.zeros(20, 2)

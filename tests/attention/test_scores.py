@@ -146,7 +146,7 @@ def test_the_dot_product_behind_the_gaussian():
 
 
 def test_the_gaussian_is_exact_far_from_the_origin():
-    far = 2**12 + torch.rand(2, 8, 2)  # float32, where neighbours are 2**-11 apart
+    far = 2**12 + torch.rand(2, 8, 2)  # float32, where neighbors are 2**-11 apart
     queries, keys = far
     exact = GaussianScore()(queries.double(), keys.double())
     torch.testing.assert_close(GaussianScore()(queries, keys).double(), exact, rtol=1e-6, atol=0)

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from bilingual.labels import WORDS, BilingualCatalogue
+from bilingual.labels import WORDS, BilingualCatalog
 from bilingual.marks import pick
 
 CHINESE = re.compile(r"[\u4e00-\u9fff]+")
@@ -16,9 +16,9 @@ def test_every_word_has_its_translation(english: str) -> None:
     assert BLANKS.findall(english) == BLANKS.findall(WORDS[english])
 
 
-def test_the_catalogue_answers_in_both_languages_or_as_it_was_asked() -> None:
-    catalogue = BilingualCatalogue({**WORDS, "Page source": "源文件"})
-    assert pick(catalogue.gettext("Note"), "zh") == "注"
-    assert pick(catalogue.gettext("Note"), "en") == "Note"
-    assert pick(catalogue.ngettext("Page source", "Sources", 1), "zh") == "源文件"
-    assert catalogue.gettext("unheard of") == "unheard of"
+def test_the_catalog_answers_in_both_languages_or_as_it_was_asked() -> None:
+    catalog = BilingualCatalog({**WORDS, "Page source": "源文件"})
+    assert pick(catalog.gettext("Note"), "zh") == "注"
+    assert pick(catalog.gettext("Note"), "en") == "Note"
+    assert pick(catalog.ngettext("Page source", "Sources", 1), "zh") == "源文件"
+    assert catalog.gettext("unheard of") == "unheard of"

@@ -90,7 +90,7 @@ def test_only_the_vocabulary_is_used(name):
     known = set(re.findall(r"\.([a-z][\w-]*)", STYLES.read_text("utf8"))) | LANGUAGE_CLASSES
     for element in elements(drawing(name)):
         assert tag(element) in ELEMENTS
-        assert set(element.attrib) <= ATTRIBUTES, "no colours, sizes, ids or links of its own"
+        assert set(element.attrib) <= ATTRIBUTES, "no colors, sizes, ids or links of its own"
         assert element.get("width") is None or tag(element) in {"svg", "rect"}
         assert classes(element) <= known
         if tag(element) in {"path", "rect", "circle", "text"}:
@@ -139,11 +139,11 @@ def assert_is_a_table(shape: etree._Element) -> None:
     assert shape.getnext().get("d").count("M") >= 3
 
 
-# The colours and sizes
+# The colors and sizes
 
 
 def palettes() -> dict[str, dict[str, str]]:
-    """Return the colours of each mode."""
+    """Return the colors of each mode."""
     blocks = re.findall(r"^(\S.*?) \{(.*?)^\}", STYLES.read_text("utf8"), re.M | re.S)
     light, dark = (
         dict(re.findall(r"--dg-([\w-]+): (#[0-9a-f]{6});", body))
@@ -157,8 +157,8 @@ def palettes() -> dict[str, dict[str, str]]:
 def contrast(one: str, other: str) -> float:
     """Return the contrast ratio of WCAG 2.2."""
 
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -168,16 +168,16 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_and_shapes_stand_out(mode):
-    colours = palettes()[mode]
-    surfaces = {colour for name, colour in colours.items() if name.endswith("-tint")}
-    surfaces |= {colours["ground"], colours["panel"]}
+    colors = palettes()[mode]
+    surfaces = {color for name, color in colors.items() if name.endswith("-tint")}
+    surfaces |= {colors["ground"], colors["panel"]}
     for surface in surfaces:
-        assert contrast(colours["ink"], surface) >= 4.5
-    for surface in (colours["ground"], colours["panel"]):
-        assert contrast(colours["muted"], surface) >= 4.5
+        assert contrast(colors["ink"], surface) >= 4.5
+    for surface in (colors["ground"], colors["panel"]):
+        assert contrast(colors["muted"], surface) >= 4.5
     for role in ("query", "key", "value", "score", "weight", "output", "salient", "muted", "frame"):
-        for surface in (colours["ground"], colours["panel"]):
-            assert contrast(colours[role], surface) >= 3, role
+        for surface in (colors["ground"], colors["panel"]):
+            assert contrast(colors[role], surface) >= 3, role
 
 
 def test_text_is_at_least_14_units():
@@ -252,7 +252,7 @@ def test_the_weights_of_a_query_sum_to_one(name, queries):
 
 
 def weights(root: etree._Element) -> dict[tuple[float, float], float]:
-    """Return the share of its ring that each circle fills, by the circle's centre."""
+    """Return the share of its ring that each circle fills, by the circle's center."""
     circles = {(c.get("cx"), c.get("cy")): number(c, "r") for c in having(root, "dg-weight")}
     return {
         (number(ring, "cx"), number(ring, "cy")): (

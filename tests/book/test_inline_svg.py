@@ -36,7 +36,7 @@ def test_ids_are_scoped_and_references_follow(drawing):
 
 
 def test_ink_and_paper_follow_the_page_and_nothing_else_does(drawing):
-    svg_markup.follow_page_colours(drawing)
+    svg_markup.follow_page_colors(drawing)
     html = svg_markup.to_html(drawing)
     assert "fill: var(--pst-color-background); stroke: currentColor" in html
     assert "stroke: #000001" in html

@@ -116,7 +116,7 @@ def test_an_encoder_layer_has_two_sublayers_and_a_decoder_layer_three():
         assert len(saying(root, sublayer)) == count
 
 
-def test_what_is_coloured_is_what_is_computed():
+def test_what_is_colored_is_what_is_computed():
     root = drawing("cache-over-time")
     totals = [
         int(words(span)[0]) for span in elements(root)

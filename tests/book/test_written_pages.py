@@ -19,7 +19,7 @@ def test_pages_follow_what_they_repeat_of_others(tiny_book):
     )
     book.build()
     before = {name: without_versions(book.page(name)) for name in "bc"}
-    assert before["b"].count("Old A") >= 3, "in the sidebar, as the neighbour, in the reference"
+    assert before["b"].count("Old A") >= 3, "in the sidebar, as the neighbor, in the reference"
     book.write(a="(to-a)=\n# New A\n\nText.\n")
     book.build()
     for name in "bc":

@@ -21,7 +21,7 @@ def test_what_is_missing_has_its_default_as_json_returns_it() -> None:
 
 
 def test_what_cannot_be_known_is_named() -> None:
-    with pytest.raises(ValueError, match="Settings: expected no setting colour, made, got one"):
-        completed(Settings, {"size": 3, "colour": 1, "made": 2})
+    with pytest.raises(ValueError, match="Settings: expected no setting color, made, got one"):
+        completed(Settings, {"size": 3, "color": 1, "made": 2})
     with pytest.raises(ValueError, match="Settings: expected the setting size, got none"):
         completed(Settings, {})

@@ -61,7 +61,7 @@ def test_the_order_of_the_sentences_does_not_matter_but_their_match_does() -> No
 
 
 def test_tokens_are_compared_as_they_are() -> None:
-    """sacrebleu's own tokeniser would split off the marks, and find them on both sides."""
+    """sacrebleu's own tokenizer would split off the marks, and find them on both sides."""
     split = sacrebleu.corpus_bleu(["va! vite!"], [["va! vas!"]], tokenize="13a")
     assert split.precisions[0] == pytest.approx(75)
     whole = corpus_bleu([("va!", "vite!")], [("va!", "vas!")], max_order=1)

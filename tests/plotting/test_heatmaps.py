@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.plotting import heatmap, heatmaps
-from attention_book.plotting.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH
+from attention_book.plotting.heatmaps import BAR, LABELS
+from attention_book.plotting.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH, TICK_SIZE
 
 
-def colour_bars(figure):
+def color_bars(figure):
     return [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
 
 
@@ -30,14 +31,14 @@ def test_each_panel_holds_its_matrix():
 
 
 @given(low=st.floats(-3, 0), high=st.floats(0.1, 3))
-def test_all_panels_share_one_scale_and_one_colour_bar(low, high):
+def test_all_panels_share_one_scale_and_one_color_bar(low, high):
     matrices = torch.zeros(1, 2, 2, 3)
     matrices[0, 0, 0, 0], matrices[0, 1, 1, 2] = low, high
     axes = heatmaps(matrices)
     scales = {panel.images[0].get_clim() for panel in axes.flat}
     assert scales == {(matrices.min().item(), matrices.max().item())}
     assert axes[0, 0].images[0].norm is axes[0, 1].images[0].norm
-    assert len(colour_bars(axes[0, 0].figure)) == 1
+    assert len(color_bars(axes[0, 0].figure)) == 1
     plt.close("all")
 
 
@@ -98,11 +99,37 @@ def test_tokens_label_rows_and_columns():
 
 
 @pytest.mark.parametrize(
-    ("keys", "angle"), [(["我", "睡"], 0), (["internationalisation", "是"], 45)]
+    ("keys", "angle"), [(["我", "睡"], 0), (["internationalization", "是"], 45)]
 )
 def test_only_long_tokens_are_slanted(keys, angle):
     axes = heatmap(torch.rand(2, 2), keys=keys)
     assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_panels_of_a_wished_size_keep_their_shape_and_fit_a_page(columns):
+    sizes = []
+    for size in ((0.3, 0.4), (3.0, 4.0)):
+        heatmaps(torch.rand(1, columns, 2, 2), size=size)
+        width, height = plt.gcf().get_size_inches()
+        sizes.append((width, width - BAR, height - LABELS))
+    for width, panels, height in sizes:
+        assert width <= MAX_WIDTH + 1e-9
+        assert height / (panels / columns) == pytest.approx(4 / 3)
+    assert sizes[0][1] == pytest.approx(0.3 * columns), "what fits stays as it was wished"
+
+
+@pytest.mark.parametrize(("size", "most"), [((0.9, 0.9), 4), ((2.0, 2.0), 6)])
+def test_a_narrow_panel_has_fewer_ticks(size, most):
+    panel = heatmaps(torch.rand(1, 1, 24, 24), size=size)[0, 0]
+    inside = [tick for tick in panel.get_xticks() if 0 <= tick < 24]
+    assert most - 2 < len(inside) <= most
+
+
+def test_values_are_as_large_as_the_ticks_and_zero_has_no_sign():
+    axes = heatmap([[-0.001, 1.0]], annotate=True)
+    assert [text.get_text() for text in axes.texts] == ["0.00", "1.00"]
+    assert {text.get_fontsize() for text in axes.texts} == {TICK_SIZE}
 
 
 def test_values_are_written_in_the_ink_that_stands_out():
@@ -113,7 +140,7 @@ def test_values_are_written_in_the_ink_that_stands_out():
     ]
 
 
-def test_where_there_is_no_colour_the_ink_is_that_of_the_page():
+def test_where_there_is_no_color_the_ink_is_that_of_the_page():
     axes = heatmap([[-np.inf, np.nan, 1.0]], annotate=True)
     assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
         ("-inf", DARK_TEXT),

@@ -2,13 +2,18 @@ import numpy as np
 import pytest
 import torch
 
-from attention_book.plotting.numbers import as_array
+from attention_book.plotting.numbers import as_array, in_cell
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 def test_tensors_of_every_precision_keep_their_values(dtype):
     given = torch.tensor([0.5, -0.25, 3.0], dtype=dtype, requires_grad=True)
     assert as_array(given, "x", axes="point").tolist() == [0.5, -0.25, 3.0]
+
+
+def test_no_cell_shows_a_negative_zero():
+    written = [in_cell(value) for value in (-0.0, -0.004, -0.006, 0.004, -1.0)]
+    assert written == ["0.00", "0.00", "-0.01", "0.00", "-1.00"]
 
 
 def test_booleans_become_zeros_and_ones():

@@ -43,11 +43,11 @@ def draw(target, **environment):
     return process.stdout + process.stderr, [file.read_bytes() for file in files]
 
 
-def luminance(colour):
+def luminance(color):
     """Relative luminance as the accessibility guidelines (WCAG 2.2) define it."""
     channels = [
         value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
-        for value in mpl.colors.to_rgb(colour)
+        for value in mpl.colors.to_rgb(color)
     ]
     return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2]
 
@@ -57,14 +57,14 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("colour", style.LINE_COLOURS)
+@pytest.mark.parametrize("color", style.LINE_COLORS)
 @pytest.mark.parametrize("page", ["#ffffff", DARK_PAGE])
-def test_every_line_can_be_seen_on_both_pages(colour, page):
-    assert contrast(colour, page) >= 3
+def test_every_line_can_be_seen_on_both_pages(color, page):
+    assert contrast(color, page) >= 3
 
 
-def test_no_two_lines_share_a_colour_or_a_dash():
-    assert len(set(style.LINE_COLOURS)) == len(style.LINE_COLOURS)
+def test_no_two_lines_share_a_color_or_a_dash():
+    assert len(set(style.LINE_COLORS)) == len(style.LINE_COLORS)
     assert len(set(style.LINE_DASHES)) == len(style.LINE_DASHES)
 
 

@@ -1,10 +1,11 @@
 """Accessibility of the markup, and axe where it is installed.
 
-`make audit` runs axe in every language and colour mode, and Lighthouse.
+`make audit` runs axe in every language and color mode, and Lighthouse.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,9 +19,13 @@ from playwright.sync_api import expect
 WHOLE = "masks.html"
 #: Formulas and drawings are made by the same code on every page, and half of all elements.
 DRAWN = [[".katex"], ["article svg"]]
-#: What another language, colour mode or width can change; the rest is the same markup.
+#: What another language, color mode or width can change; the rest is the same markup.
 SEEN = ["color-contrast", "target-size", "link-in-text-block", "scrollable-region-focusable"]
 VIEWS = [("zh", "light", 1280, None), ("en", "dark", 390, SEEN)]
+
+#: What is left for a figure on a telephone 390 px wide, and the smallest text to read there.
+PHONE_FIGURE = 342
+SMALLEST = 9.0
 
 
 @cache
@@ -48,6 +53,19 @@ def test_pictures_have_a_description(site: Path, page_name: str) -> None:
         named = figure.get("aria-label") or figure.get("aria-labelledby")
         assert named, html.tostring(figure)[:200]
         assert figure.get("role") == "img"
+
+
+def test_text_in_figures_can_be_read_on_a_phone(site: Path, page_name: str) -> None:
+    """A drawing shrinks to the page, and its text with it."""
+    small = []
+    for svg in tree(site / page_name).xpath("//svg[contains(@class, 'figure-svg')]"):
+        width = float((svg.get("viewbox") or svg.get("viewBox")).split()[2])  # points
+        shrink = min(PHONE_FIGURE / width, 4 / 3)
+        for text in svg.xpath(".//text"):
+            size = re.search(r"font(?:-size)?:[^;]*?([\d.]+)px", text.get("style") or "")
+            if size and float(size[1]) * shrink < SMALLEST:
+                small.append((text.text_content(), round(float(size[1]) * shrink, 1)))
+    assert not small
 
 
 def test_buttons_have_a_name(site: Path, page_name: str) -> None:
@@ -78,7 +96,7 @@ def test_description_for_search_engines(site: Path, page_name: str) -> None:
 
 @pytest.mark.browser
 def test_axe(page: Any, base_url: str, root: Path, page_name: str) -> None:
-    """In each language and colour mode, wide and narrow; the page is loaded once for both.
+    """In each language and color mode, wide and narrow; the page is loaded once for both.
 
     `make audit` checks every page whole, in all twelve views.
     """

@@ -1,4 +1,4 @@
-"""Wide and narrow screens, both colour modes, paper."""
+"""Wide and narrow screens, both color modes, paper."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_what_scrolls_is_reachable_by_keyboard(page: Any, base_url: str) -> None
     assert stuck == 0
 
 
-def test_colour_mode_is_remembered(page: Any, base_url: str) -> None:
+def test_color_mode_is_remembered(page: Any, base_url: str) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto(f"{base_url}/masks.html?lang=zh")
     assert page.locator("html").get_attribute("data-theme") == "dark"

@@ -44,12 +44,12 @@ def test_pages_are_rendered_by_the_template_bridge() -> None:
     )
 
 
-def test_catalogues_are_looked_up_when_a_word_is_needed() -> None:
+def test_catalogs_are_looked_up_when_a_word_is_needed() -> None:
     """bilingual/labels.py replaces the entries of sphinx.locale.translators."""
     assert "translators.get" in inspect.getsource(locale.get_translator)
     key = ("general", "sphinx")
     before = locale.translators.get(key)
-    locale.translators[key] = labels.BilingualCatalogue()
+    locale.translators[key] = labels.BilingualCatalog()
     try:
         assert pick(str(locale.admonitionlabels["note"]), "zh") == "注"
         assert pick(locale.get_translation("sphinx")("Search"), "zh") == "搜索"
@@ -125,7 +125,7 @@ def test_icons_of_the_pages_are_kept(site: Path) -> None:
         assert shown <= ICONS, page
 
 
-#: Dropped on purpose: outputs of this kind have colours of their own for the dark.
+#: Dropped on purpose: outputs of this kind have colors of their own for the dark.
 UNWANTED = "html[data-theme=dark] .bd-content div.cell_output .text_html:not(:has(table.dataframe))"
 
 

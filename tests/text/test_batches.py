@@ -20,7 +20,7 @@ from attention_book.text import (
     encode_source,
 )
 
-# A pair is recognised by its first source token, its number; the lengths vary freely.
+# A pair is recognized by its first source token, its number; the lengths vary freely.
 LENGTHS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=80)
 VOCABULARY = Vocabulary.build([tuple(map(str, range(1000)))])
 

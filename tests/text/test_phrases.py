@@ -108,7 +108,7 @@ def test_phrases_are_short():
         assert max(len(longest.source), len(longest.target)) <= 12, longest
 
 
-def test_the_licence_lies_beside_the_phrases():
+def test_the_license_lies_beside_the_phrases():
     assert "CC BY 4.0" in (FOLDER.parent / "LICENSE").read_text(encoding="utf-8")
 
 

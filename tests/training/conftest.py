@@ -21,7 +21,7 @@ def seeded() -> None:
 
 
 def pairs(number: int, *, seed: int = 5) -> list[SentencePair]:
-    """Words of 1 to 7 letters; the target is the source spelt backwards, and a final dot."""
+    """Words of 1 to 7 letters; the target is the source spelled backward, and a final dot."""
     draw = random.Random(seed)
     words = [draw.choices(LETTERS, k=draw.randint(1, 7)) for _ in range(number)]
     return [SentencePair(tuple(word), (*reversed(word), ".")) for word in words]

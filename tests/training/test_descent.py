@@ -1,4 +1,4 @@
-"""Descent: the steps are the optimiser's own, and the loop is the caller's."""
+"""Descent: the steps are the optimizer's own, and the loop is the caller's."""
 
 import math
 

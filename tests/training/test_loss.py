@@ -173,7 +173,7 @@ def test_wrong_input_gets_one_clear_error() -> None:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 1.0])
-def test_from_nothing_nothing_is_learnt(smoothing) -> None:
+def test_from_nothing_nothing_is_learned(smoothing) -> None:
     logits, targets, mask = draw([4, 2])
     with strict(False):
         loss = loss_per_token(logits, targets, torch.zeros_like(mask), label_smoothing=smoothing)

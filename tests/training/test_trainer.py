@@ -73,7 +73,7 @@ def test_the_epochs_are_those_of_a_loop_by_hand(make_model, data, clip, smoothin
     torch.testing.assert_close(weights(model), weights(by_hand), rtol=1e-4, atol=1e-7)
 
 
-def test_a_small_corpus_is_learnt_by_heart(make_model, data, adam) -> None:
+def test_a_small_corpus_is_learned_by_heart(make_model, data, adam) -> None:
     model = make_model(d_hidden=32, d_embed=16, dropout=0.0)
     reports = list(fit(model, data, adam(model, lr=0.02), epochs=60, batch_size=8))
     assert reports[0].loss_per_token > 2

@@ -1,6 +1,6 @@
 """The words that Sphinx, its extensions and the theme write, in both languages.
 
-They fetch their words from message catalogues.  We put a catalogue in their place that answers
+They fetch their words from message catalogs.  We put a catalog in their place that answers
 with both languages at once (see `bilingual.marks`), so that "Note", "Theorem", "Fig." or a tooltip
 follow the reader's language as the prose does.  A project adds words of its own to `words.yml`
 with the setting `bilingual_words`.
@@ -37,8 +37,8 @@ HIDDEN_CELLS = {  # myst-nb's summary over a folded cell: what is folded, in bot
 }
 
 
-class BilingualCatalogue(NullTranslations):
-    """A message catalogue that answers with both languages."""
+class BilingualCatalog(NullTranslations):
+    """A message catalog that answers with both languages."""
 
     def __init__(self, words: Mapping[str, str] = WORDS) -> None:
         super().__init__()
@@ -59,12 +59,12 @@ def words_of(config: Config) -> dict[str, str]:
 
 
 def install(app: Sphinx, config: Config) -> None:
-    """Replace every page catalogue; the console keeps its own language."""
-    catalogue = BilingualCatalogue(words_of(config))
+    """Replace every page catalog; the console keeps its own language."""
+    catalog = BilingualCatalog(words_of(config))
     for namespace, name in list(locale.translators):
         if namespace == "general":
-            locale.translators[namespace, name] = catalogue
-    app.translator = catalogue  # the templates' `_`
+            locale.translators[namespace, name] = catalog
+    app.translator = catalog  # the templates' `_`
     config.numfig_format = {**config.numfig_format, **FIGURE_FORMATS}
     for name, prompt in HIDDEN_CELLS.items():
         if name in config:  # myst-nb is there
@@ -80,7 +80,7 @@ def author_in_both_languages(
 
 
 def label_fields(app: Sphinx, doctree: nodes.document) -> None:
-    """Translate "Raises" and its like, which Sphinx fetches before any catalogue is in place."""
+    """Translate "Raises" and its like, which Sphinx fetches before any catalog is in place."""
     words = words_of(app.config)
     for name in doctree.findall(nodes.field_name):
         zh = words.get(name.astext())
@@ -92,7 +92,7 @@ def label_fields(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Set the catalogue up after every extension's own."""
+    """Set the catalog up after every extension's own."""
     app.add_config_value("bilingual_words", {}, "env", dict)
     app.connect("config-inited", install, priority=950)
     app.connect("doctree-read", label_fields)

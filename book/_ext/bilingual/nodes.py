@@ -78,7 +78,7 @@ class LanguageRole(SphinxRole):
         renderer = getattr(self.inliner, "_renderer", None)
         if renderer is None:
             node += nodes.Text(self.text)
-        else:  # MyST: maths, emphasis, code and links may stand inside
+        else:  # MyST: math, emphasis, code and links may stand inside
             with renderer.current_node_context(node):
                 renderer.nested_render_text(self.text, self.lineno, inline=True)
         return [node], []

@@ -1,7 +1,7 @@
 """Written pages are kept in step with the book: they speak of each other, and they go.
 
 Sphinx writes a page again when its own source has changed. But a page repeats what others say:
-titles in the sidebar and in the links to the neighbours, the words and numbers of references,
+titles in the sidebar and in the links to the neighbors, the words and numbers of references,
 the authors and years of citations. Here
 
 * every page is written again (none is read again) when one of these shared facts has changed;

@@ -153,14 +153,14 @@ def cell(text: str) -> str:
 
 
 def as_myst(rst: str) -> str:
-    """Return a docstring's line in MyST: maths, code, and names without links."""
+    """Return a docstring's line in MyST: math, code, and names without links."""
     text = re.sub(r":math:`([^`]*)`", r"$\1$", rst)
     text = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", text)
     return text.replace("``", "`").replace(r"\*", "*")
 
 
 def myst_text(text: str) -> nodes.paragraph:
-    """Return a paragraph with `code` and $maths$."""
+    """Return a paragraph with `code` and $math$."""
     paragraph = nodes.paragraph()
     for part in re.split(r"(`[^`]+`|\$[^$]+\$)", text):
         if part.startswith("`"):

@@ -21,7 +21,7 @@ def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
 
     .. math:: p_T(w) = \\operatorname{softmax}(z / T)_w \\propto p(w)^{1/T}
 
-    Towards 0 all probability goes to the most probable word; towards infinity every word
+    Toward 0 all probability goes to the most probable word; toward infinity every word
     that was possible becomes equally likely.
 
     Args:

@@ -12,7 +12,8 @@ from attention_book.plotting.numbers import Array, Numbers, as_array
 from attention_book.plotting.style import (
     FONT_FAMILY,
     INK,
-    LINE_COLOURS,
+    LINE_COLORS,
+    PAPER,
     TICK_SIZE,
     book_style,
     line_looks,
@@ -134,8 +135,15 @@ def regression(
         points = next(looks)["color"]
         x_train = as_array(data.x_train, "x_train", axes="point")
         y_train = as_array(data.y_train, "y_train", axes="point")
+        # Opaque, or they would fade into a dark page; a rim of paper keeps neighbors apart.
         axes.plot(
-            x_train, y_train, "o", alpha=0.5, color=points, label=L("训练样本", "training points")
+            x_train,
+            y_train,
+            "o",
+            color=points,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.7,
+            label=L("训练样本", "training points"),
         )
         truth = as_array(data.y_true, "y_true", axes="point")
         axes.plot(grid, truth, color=INK, linestyle="-", label=L("真实函数", "truth"))
@@ -187,11 +195,11 @@ def bars(
     with book_style():
         axes = _axes(ax)
         if horizontal:
-            drawn = axes.barh(places, lengths, color=LINE_COLOURS[0])
+            drawn = axes.barh(places, lengths, color=LINE_COLORS[0])
             axes.set_yticks(places, labels, parse_math=False)
             axes.invert_yaxis()
         else:
-            drawn = axes.bar(places, lengths, color=LINE_COLOURS[0], width=0.6)
+            drawn = axes.bar(places, lengths, color=LINE_COLORS[0], width=0.6)
             axes.set_xticks(places, labels, parse_math=False)
         if annotate:
             axes.bar_label(drawn, fmt="%.3g", padding=3, size=TICK_SIZE)

@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from attention_book.plotting.numbers import Array, Numbers, as_array
+from attention_book.plotting.numbers import Array, Numbers, as_array, in_cell
 from attention_book.plotting.style import (
     DARK_TEXT,
     FONT_FAMILY,
@@ -28,6 +28,8 @@ PANEL = 2.2
 CELL = 0.45
 BAR = 0.8
 LABELS = 0.6
+#: In a panel up to this width, in inches, numbers below five ticks would touch.
+NARROW = 1.0
 
 
 def heatmaps(
@@ -49,8 +51,8 @@ def heatmaps(
         xlabel: what the columns of a matrix are, for example keys.
         ylabel: what the rows of a matrix are, for example queries.
         titles: one for each column of panels, or one for each panel.
-        size: width and height of one panel in inches; by default panels
-            shrink until all fit the width of a page.
+        size: width and height of one panel in inches; all panels shrink
+            together until they fit the width of a page.
         cmap: name of a Matplotlib color map.
         vmin: the value at the light end of the scale; by default 0, or the
             smallest value where that is negative.
@@ -71,7 +73,7 @@ def heatmaps(
     grid = as_array(matrices, "matrices", axes="row column height width")
     rows, columns = grid.shape[:2]
     names = _panel_titles(titles, rows, columns)
-    width, height = size or (min(PANEL, (MAX_WIDTH - BAR) / columns),) * 2
+    width, height = _fitted(size or (PANEL, PANEL), columns)
     norm = _scale(grid, vmin, vmax)
     with book_style():
         figure, axes = plt.subplots(
@@ -83,7 +85,7 @@ def heatmaps(
             squeeze=False,
         )
         for place, panel in np.ndenumerate(axes):
-            image = _draw(panel, grid[place], norm, cmap)
+            image = _draw(panel, grid[place], norm, cmap, ticks=5 if width > NARROW else 3)
             panel.set(title=names[place], xlabel=xlabel, ylabel=ylabel)
             panel.label_outer()
         figure.colorbar(image, ax=axes, shrink=0.6)
@@ -174,6 +176,13 @@ def _panel_titles(titles: Sequence[str] | None, rows: int, columns: int) -> NDAr
     return names
 
 
+def _fitted(size: tuple[float, float], columns: int) -> tuple[float, float]:
+    """A panel of this shape, so small that all columns fit a page: text stays readable there."""
+    width, height = size
+    shrink = min(1.0, (MAX_WIDTH - BAR) / (columns * width))
+    return shrink * width, shrink * height
+
+
 def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
     """One color scale for all values; infinite scores and NaN do not count."""
     finite = values[np.isfinite(values)]
@@ -185,11 +194,13 @@ def _scale(values: Array, vmin: float | None, vmax: float | None) -> Normalize:
     return Normalize(low, high if high > low else low + 1.0)
 
 
-def _draw(axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap) -> AxesImage:
+def _draw(
+    axes: Axes, matrix: Array, norm: Normalize, cmap: str | Colormap, *, ticks: int
+) -> AxesImage:
     # Without interpolation the cells are stored as they are and stay sharp at any size.
     image = axes.imshow(matrix, norm=norm, cmap=cmap, interpolation="none")
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
+        axis.set_major_locator(MaxNLocator(nbins=ticks, integer=True, min_n_ticks=1))
     for spine in axes.spines.values():
         spine.set_visible(True)
     axes.tick_params(labelfontfamily=list(FONT_FAMILY))
@@ -212,14 +223,15 @@ def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
 
 
 def _write_values(axes: Axes, cells: Array) -> None:
-    colours = axes.images[0].to_rgba(cells)
+    colors = axes.images[0].to_rgba(cells)
     for (row, column), value in np.ndenumerate(cells):
-        red, green, blue, opacity = colours[row, column]
+        red, green, blue, opacity = colors[row, column]
         bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-        colour = DARK_TEXT if bright else LIGHT_TEXT
+        color = DARK_TEXT if bright else LIGHT_TEXT
         if opacity == 0:  # NaN has no color: the page shines through
-            colour = INK
-        axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, size=8)
+            color = INK
+        text = axes.text(column, row, in_cell(value), color=color, size=TICK_SIZE)
+        text.set(ha="center", va="center")
 
 
 __all__ = ["heatmap", "heatmaps"]

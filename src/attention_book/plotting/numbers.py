@@ -43,4 +43,13 @@ def as_array(values: Numbers, name: str, *, axes: str) -> Array:
     return array
 
 
-__all__ = ["Array", "Numbers", "as_array"]
+def in_cell(value: float) -> str:
+    """Return a number as it is written into a cell, with two decimals; zero has no sign.
+
+    >>> in_cell(-0.004), in_cell(-0.006)
+    ('0.00', '-0.01')
+    """
+    return f"{value:z.2f}"
+
+
+__all__ = ["Array", "Numbers", "as_array", "in_cell"]

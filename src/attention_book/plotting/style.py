@@ -26,7 +26,7 @@ DARK_TEXT = "#010101"
 LIGHT_TEXT = "#fefefe"
 
 #: Lines differ in color and in their dashes, so that they can be told apart without color.
-LINE_COLOURS = ("#3478d4", "#c9521a", "#1b8a66", "#a35bc2", "#9a7209", "#70777f")
+LINE_COLORS = ("#3478d4", "#c9521a", "#1b8a66", "#a35bc2", "#9a7209", "#70777f")
 LINE_DASHES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (1, 2.5)))
 
 TICK_SIZE = 9
@@ -60,7 +60,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "lines.linewidth": 1.8,
-    "axes.prop_cycle": cycler(color=LINE_COLOURS) + cycler(linestyle=LINE_DASHES),
+    "axes.prop_cycle": cycler(color=LINE_COLORS) + cycler(linestyle=LINE_DASHES),
     "figure.figsize": CURVE_SIZE,
     "figure.constrained_layout.use": True,
     "axes.facecolor": "none",
@@ -105,8 +105,8 @@ def line_looks() -> Iterator[dict[str, Any]]:
     >>> next(line_looks())
     {'color': '#3478d4', 'linestyle': '-'}
     """
-    for colour, dashes in cycle(zip(LINE_COLOURS, LINE_DASHES, strict=True)):
-        yield {"color": colour, "linestyle": dashes}
+    for color, dashes in cycle(zip(LINE_COLORS, LINE_DASHES, strict=True)):
+        yield {"color": color, "linestyle": dashes}
 
 
 register_font()

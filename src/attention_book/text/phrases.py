@@ -1,6 +1,6 @@
 """Short phrases in three languages, written for this book: a corpus that needs no network.
 
-The files lie in ``data/phrasebook``, one for each topic, with a licence of their own.
+The files lie in ``data/phrasebook``, one for each topic, with a license of their own.
 A line holds one phrase: English, French and Chinese, separated by tabs. The
 Chinese has a blank between words, so that its tokens are words. A phrase that people
 say in several ways (tu or vous, he or she who speaks, careful or casual) has

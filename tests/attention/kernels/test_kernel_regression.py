@@ -1,4 +1,4 @@
-"""The two layers: what they compute, and how the learnt bandwidth behaves."""
+"""The two layers: what they compute, and how the learned bandwidth behaves."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def golden() -> RegressionData:
 def train(
     regression: LearnableKernelRegression, data: RegressionData, optimizer, steps: int
 ) -> list[float]:
-    """Minimise the summed leave-one-out error; return the losses."""
+    """Minimize the summed leave-one-out error; return the losses."""
     others = leave_one_out_mask(len(data.x_train))
 
     def loss() -> torch.Tensor:

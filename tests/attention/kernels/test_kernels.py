@@ -182,7 +182,7 @@ def test_gradients_are_those_of_finite_differences(name: str) -> None:
     assert torch.autograd.gradcheck(predict, (queries, keys, values, bandwidth))
 
 
-def test_a_wide_kernel_becomes_the_average_and_a_narrow_one_the_nearest_neighbour() -> None:
+def test_a_wide_kernel_becomes_the_average_and_a_narrow_one_the_nearest_neighbor() -> None:
     queries, keys, values = draw_numbers()
     nearest = (queries[..., :, None] - keys[..., None, :]).abs().argmin(dim=-1)
     wide = nadaraya_watson(queries, keys, values, bandwidth=1e5)

@@ -1,4 +1,4 @@
-"""The lookup task: that it is what it says, and that it can be learnt."""
+"""The lookup task: that it is what it says, and that it can be learned."""
 
 import math
 
@@ -111,7 +111,7 @@ def test_the_error_of_soft_attention_is_the_expected_error_of_a_hard_draw() -> N
     torch.testing.assert_close((weights * error_of_key).sum(dim=-1), soft_error)
 
 
-# --- it can be learnt ------------------------------------------------------------------------
+# --- it can be learned ------------------------------------------------------------------------
 
 
 def bilinear() -> BilinearScore:
@@ -145,8 +145,8 @@ def test_soft_attention_finds_the_answer_and_the_map() -> None:
     score = bilinear()
     assert untrained_accuracy(Attention(score), rotated=True) < 0.4
     assert train(Attention(score)) > 0.95
-    learnt, true = score.W.flatten(), lookup_map(8).flatten()
-    assert torch.cosine_similarity(learnt, true, dim=0) > 0.95
+    learned, true = score.W.flatten(), lookup_map(8).flatten()
+    assert torch.cosine_similarity(learned, true, dim=0) > 0.95
 
 
 def test_straight_through_finds_the_answer() -> None:

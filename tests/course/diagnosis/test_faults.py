@@ -130,7 +130,7 @@ def test_scores_are_not_scaled(masked):
 
 
 @pytest.mark.parametrize("masked", [False, True])
-def test_scores_are_normalised_over_the_queries(masked):
+def test_scores_are_normalized_over_the_queries(masked):
     model, x = make(), torch.randn(5, 12).double()
     attention = model.encoder.layers[0].self_attention
     scores, values = heads(attention, x)
@@ -216,9 +216,9 @@ def test_the_norm_runs_over_the_sentence():
     model, x = make(), torch.randn(2, 5, 12).double()
     norm = model.decoder.layers[0].cross_attention_norm.norm
     nn.init.normal_(norm.weight), nn.init.normal_(norm.bias)
-    centred = x - x.mean(dim=(1, 2), keepdim=True)
-    variance = centred.square().mean(dim=(1, 2), keepdim=True)
-    expected = centred / (variance + 1e-5).sqrt() * norm.weight + norm.bias
+    centered = x - x.mean(dim=(1, 2), keepdim=True)
+    variance = centered.square().mean(dim=(1, 2), keepdim=True)
+    expected = centered / (variance + 1e-5).sqrt() * norm.weight + norm.bias
     with planted(model, "norm-over-time"):
         torch.testing.assert_close(norm(x), expected)
     torch.testing.assert_close(norm(x), F.layer_norm(x, (12,), norm.weight, norm.bias))

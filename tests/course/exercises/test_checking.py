@@ -81,7 +81,7 @@ def test_the_solution_passes_all_checks():
         (lambda x: None, None),
     ],
 )
-def test_a_mistake_is_recognised_by_what_it_does(answer, found):
+def test_a_mistake_is_recognized_by_what_it_does(answer, found):
     verdict = verdict_on(DOUBLE, answer)
     assert not verdict
     assert verdict.mistake == found
@@ -157,6 +157,25 @@ def test_what_is_special_about_the_input_is_said():
     verdict = verdict_on(DOUBLE, lambda x: 2 * x if x.numel() > 1 else x)
     assert verdict.statement.en.endswith("Here a number is negative.")
     assert verdict.statement.zh.endswith("在这个输入里，有负数。")
+
+
+def test_a_broken_law_does_not_read_as_if_it_held():
+    verdict = verdict_on(DOUBLE, lambda x: -x)
+    assert verdict.statement.en == "This law is broken: The result grows with x."
+    assert verdict.statement.zh == "违反了这条定律：结果随 x 增大。"
+
+
+def test_of_a_function_with_other_arguments_those_are_shown():
+    verdict = verdict_on(DOUBLE, lambda x, y: x)
+    assert (verdict.finding.expected.en, verdict.finding.got.en) == ("`f(x)`", "`f(x, y)`")
+
+
+def test_a_wrong_type_is_not_explained_by_the_input():
+    verdict = verdict_on(HALF, lambda: [0.5])
+    assert verdict.hint.en == "A number is expected, not a list."
+    assert (
+        verdict_on(DOUBLE, lambda x: x.tolist()).statement.en == "The result is of the wrong type."
+    )
 
 
 def test_a_law_that_meets_an_error_or_nonsense_is_broken_not_raised():

@@ -13,7 +13,7 @@ def model():
     return SmallCNN(channels=3, image_size=12, num_classes=7).double()
 
 
-def test_a_pixel_moves_its_neighbours_only(model):
+def test_a_pixel_moves_its_neighbors_only(model):
     images = torch.rand(2, 12, 12, dtype=torch.float64)
     other = images.clone()
     other[:, 0, 0] += 1

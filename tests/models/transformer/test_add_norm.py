@@ -18,16 +18,16 @@ def make(order="post", **changes):
 both_orders = pytest.mark.parametrize("order", ["post", "pre"])
 
 
-def test_post_normalises_the_sum():
+def test_post_normalizes_the_sum():
     add_norm, x = make("post"), torch.randn(2, 3, 7).double()
     gain, shift = add_norm.norm.parameters()
     total = x + x.sin()
-    centred = total - total.mean(-1, keepdim=True)
-    expected = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt() * gain + shift
+    centered = total - total.mean(-1, keepdim=True)
+    expected = centered / (centered.square().mean(-1, keepdim=True) + 1e-5).sqrt() * gain + shift
     torch.testing.assert_close(add_norm(x, torch.sin), expected)
 
 
-def test_pre_normalises_what_the_sublayer_sees():
+def test_pre_normalizes_what_the_sublayer_sees():
     add_norm, x = make("pre"), torch.randn(2, 3, 7).double()
     expected = x + F.layer_norm(x, (7,), *add_norm.norm.parameters()).sin()
     torch.testing.assert_close(add_norm(x, torch.sin), expected)

@@ -1,7 +1,7 @@
 """The lines of a chapter's source, each with what it stands in.
 
 Enough of MyST to tell prose from code, options and formulas: fences of backticks and colons with
-their nesting, the two kinds of options, display maths, comments, targets and the front matter.
+their nesting, the two kinds of options, display math, comments, targets and the front matter.
 """
 
 from __future__ import annotations

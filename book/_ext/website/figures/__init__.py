@@ -1,4 +1,4 @@
-"""Figures stand in the page itself, so that they follow its language and its colours."""
+"""Figures stand in the page itself, so that they follow its language and its colors."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class InlineSvg(SphinxPostTransform):
         name = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
         seen[name] = seen.get(name, 0) + 1  # the same picture may stand twice on a page
         svg_markup.scope_ids(root, f"f{name}-{seen[name]}-")
-        svg_markup.follow_page_colours(root)
+        svg_markup.follow_page_colors(root)
         svg_markup.split_languages(root)
         svg_markup.describe(root, zh, en)
         svg_markup.fit_width(root, "figure-svg")

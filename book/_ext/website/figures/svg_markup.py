@@ -16,8 +16,8 @@ XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 #: ``L("查询", "query")`` of the package is "查询", this thin space, "query".
 SEPARATOR = "\u2009"
 
-#: Ink and paper follow the page's colour mode; every other colour is the author's.
-PAGE_COLOURS = {"#000000": "currentColor", "#ffffff": "var(--pst-color-background)"}
+#: Ink and paper follow the page's color mode; every other color is the author's.
+PAGE_COLORS = {"#000000": "currentColor", "#ffffff": "var(--pst-color-background)"}
 
 LANGUAGES = {"zh": "zh-Hans", "en": "en"}
 REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -60,8 +60,8 @@ def scope_ids(root: etree._Element, prefix: str) -> None:
     etree.cleanup_namespaces(root)
 
 
-def follow_page_colours(root: etree._Element) -> None:
-    """Draw matplotlib's black in the text colour and its white in the background colour."""
+def follow_page_colors(root: etree._Element) -> None:
+    """Draw matplotlib's black in the text color and its white in the background color."""
     for style in root.findall(f".//{SVG}style"):
         # matplotlib writes one rule, for every element *of the page*; the root inherits it down
         style.getparent().remove(style)
@@ -71,8 +71,8 @@ def follow_page_colours(root: etree._Element) -> None:
         for attribute in ("style", "fill", "stroke"):
             value = element.get(attribute)
             if value:
-                for colour, replacement in PAGE_COLOURS.items():
-                    value = value.replace(colour, replacement)
+                for color, replacement in PAGE_COLORS.items():
+                    value = value.replace(color, replacement)
                 element.set(attribute, value)
 
 
@@ -136,7 +136,7 @@ def describe(root: etree._Element, zh: str, en: str) -> None:
 def stand_alone(root: etree._Element, stylesheet: str) -> str:
     """Return a drawing that carries the rules it needs, for places outside the site.
 
-    Those places may be dark, and the drawing's colours are those of the light mode: it brings
+    Those places may be dark, and the drawing's colors are those of the light mode: it brings
     its own ground.
     """
     classes = {name for element in root.iter() for name in (element.get("class") or "").split()}

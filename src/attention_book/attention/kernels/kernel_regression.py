@@ -75,7 +75,7 @@ class LearnableKernelRegression(nn.Module):
     .. math:: \\alpha_{ij} = \\operatorname{softmax}_j
         \\left( -\\tfrac12 \\left( \\frac{q_i - k_j}{h} \\right)^2 + b \\right)
 
-    One model, two parametrisations. ``"inverse_width"`` learns w = 1/h: simple,
+    One model, two parametrizations. ``"inverse_width"`` learns w = 1/h: simple,
     but a step of one size in w is a huge step in h here and a tiny one there, and
     the sign of w means nothing. ``"log_bandwidth"`` learns log h: h stays
     positive, and equal steps change it by equal factors.

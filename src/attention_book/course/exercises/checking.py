@@ -6,10 +6,17 @@ from typing import Any
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake
 from attention_book.course.exercises.language import checked
 from attention_book.course.exercises.outcome import Outcome, accepts, difference, outcome_of
-from attention_book.course.exercises.problems import Problem, Tried, not_callable, problem_of
+from attention_book.course.exercises.problems import (
+    Problem,
+    Tried,
+    law_broken,
+    not_callable,
+    problem_of,
+)
 from attention_book.course.exercises.registry import EXERCISES
+from attention_book.course.exercises.slips import slip_hint
 from attention_book.course.exercises.verdict import Finding, Verdict
-from attention_book.foundations.bilingual import Language
+from attention_book.foundations.bilingual import Bilingual, Language
 from attention_book.foundations.seed import own_random_numbers
 
 
@@ -59,7 +66,7 @@ def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None
     function = _as_function(exercise, answer)
     probes = list(exercise.probes())
     checks = len(probes) + len(exercise.laws)
-    problem, mistake = None, None
+    problem, mistake, hint = None, None, None
     if function is None or not accepts(function, probes[0].arguments):
         problem = not_callable(exercise, answer)
     else:
@@ -69,7 +76,8 @@ def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None
         ]
         problem = _find_problem(exercise, function, tried)
         if problem is not None:
-            mistake = _recognised(exercise, tried)
+            mistake = _recognized(exercise, tried)
+            hint = mistake.hint if mistake else _slip(tried)
     if problem is None:
         return Verdict(exercise.name, True, checks, language=language)
     return Verdict(
@@ -80,7 +88,7 @@ def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None
         statement=problem.statement,
         finding=problem.finding,
         mistake=mistake.name if mistake else None,
-        hint=mistake.hint if mistake else problem.hint,
+        hint=hint or problem.hint,
         language=language,
     )
 
@@ -99,7 +107,7 @@ def _find_problem(exercise: Exercise, function: Answer, tried: list[Tried]) -> P
         return problem_of(exercise, early[0])
     for law in exercise.laws:
         if finding := _finding(law, function, exercise):
-            return Problem(law.name, law.statement, finding, law.hint)
+            return law_broken(law, finding)
     wrong = [one for one in tried if one.problem]
     return problem_of(exercise, wrong[0]) if wrong else None
 
@@ -133,12 +141,15 @@ def _called_once(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
         return Outcome(error=error)
 
 
-def _recognised(exercise: Exercise, tried: list[Tried]) -> Mistake | None:
+def _recognized(exercise: Exercise, tried: list[Tried]) -> Mistake | None:
     """Return the known mistake that explains best what the answer does.
 
     Only probes on which a mistake shows can tell. The answer must be right on none of them,
     and agree with the mistaken function on at least half: two mistakes may come together.
+    Who returns nothing at all has forgotten a ``return``, whatever a mistaken function does.
     """
+    if all(one.answered.error is None and one.answered.value is None for one in tried):
+        return None
     best, most = None, 0
     for mistake in exercise.mistakes:
         wrong = [(one, outcome_of(mistake.wrong, one.probe.arguments)) for one in tried]
@@ -149,6 +160,14 @@ def _recognised(exercise: Exercise, tried: list[Tried]) -> Mistake | None:
         if alike >= len(telling) / 2 and alike > most:
             best, most = mistake, alike
     return best
+
+
+def _slip(tried: list[Tried]) -> Bilingual | None:
+    """Return the hint for a slip that explains all that is wrong; an error explains nothing."""
+    wrong = [one for one in tried if one.problem not in (None, "input")]
+    if any(one.answered.error for one in wrong):
+        return None
+    return slip_hint((one.right.value, one.answered.value) for one in wrong)
 
 
 def _alike(one: Tried, made: Outcome) -> bool:

@@ -1,12 +1,13 @@
 """What is wrong with an answer on one input, in words: what goes wrong in any exercise."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 
-from attention_book.course.exercises.exercise import Exercise, Probe
+from attention_book.course.exercises.exercise import Exercise, Law, Probe
 from attention_book.course.exercises.outcome import Outcome, difference
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -23,7 +24,7 @@ GENERAL: Mapping[str, tuple[Bilingual, Bilingual | None]] = {
     ),
     "raises": (
         Bilingual("函数出错了。", "The function raises an error."),
-        Bilingual("用下面的输入自己调用一次。", "Call it yourself with the input shown here."),
+        Bilingual("用上面的输入自己调用一次。", "Call it yourself with the input shown above."),
     ),
     "type": (
         Bilingual("返回值的类型不对。", "The result is of the wrong type."),
@@ -66,9 +67,15 @@ ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
     "dtype": lambda tensor: str(tensor.dtype),
     "device": lambda tensor: str(tensor.device),
 }
+#: Stands before a law, which would read as if it held.
+LAW_BROKEN = Bilingual("违反了这条定律：", "This law is broken: ")
 FORGOTTEN_RETURN = Bilingual(
     "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
 )
+
+
+#: What is wrong on every input alike: nothing special about the first explains it.
+EVERYWHERE = ("type", "dtype", "device")
 
 
 @dataclass(frozen=True)
@@ -103,16 +110,32 @@ def not_callable(exercise: Exercise, answer: Any) -> Problem:
     """Say that the answer can't be called with what the exercise hands over."""
     name = "signature" if callable(answer) else "function"
     wanted = f"`f({', '.join(exercise.parameters)})`"
+    got = _signature(answer) if callable(answer) else answer
     return Problem(
-        name, GENERAL[name][0], Finding({}, Bilingual(wanted, wanted), answer), exercise.task
+        name, GENERAL[name][0], Finding({}, Bilingual(wanted, wanted), got), exercise.task
     )
+
+
+def _signature(answer: Callable[..., Any]) -> Bilingual:
+    """Return a function as it is written when it is called, with its arguments."""
+    try:
+        written = f"`f{inspect.signature(answer)}`"
+    except ValueError:  # a built-in without a signature
+        written = f"`{answer!r}`"
+    return Bilingual(written, written)
+
+
+def law_broken(law: Law, finding: Finding) -> Problem:
+    """Say that a law does not hold, and which."""
+    statement = Bilingual(LAW_BROKEN.zh + law.statement.zh, LAW_BROKEN.en + law.statement.en)
+    return Problem(law.name, statement, finding, law.hint)
 
 
 def problem_of(exercise: Exercise, tried: Tried) -> Problem:
     """Say what is wrong on one input."""
     name = tried.problem or "value"
     statement, hint = GENERAL[name]
-    if about := tried.probe.about:
+    if (about := tried.probe.about) and name not in EVERYWHERE:
         statement = Bilingual(
             f"{statement.zh}在这个输入里，{about.zh}。", f"{statement.en} Here {about.en}."
         )

@@ -130,7 +130,7 @@ class Verdict:
 
         zh, en = self._outcome("zh"), self._outcome("en")
         outcome = Bilingual(zh, en[0].upper() + en[1:])
-        mark, colour = (
+        mark, color = (
             ("✓", "--book-tip, #2e8b57") if self.passed else ("✗", "--book-warning, #c46a1b")
         )
         parts = [f"{LINE}<strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
@@ -143,7 +143,7 @@ class Verdict:
         if self.hint:
             hint = say(Bilingual(f"{HINT.zh}：{self.hint.zh}", f"{HINT.en}: {self.hint.en}"))
             parts.append(f"{LINE}{hint}</p>")
-        frame = f"border-left: 0.25rem solid var({colour}); padding-left: 0.9rem"
+        frame = f"border-left: 0.25rem solid var({color}); padding-left: 0.9rem"
         return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
 
 

@@ -46,7 +46,7 @@ def divided(first, second):
         (other_side, "one-side"),
         (lambda a, b: merge(a, b, base=False), "nan-from-nothing"),
         (lambda a, b: merge(a, b, swap=True), "upside-down"),
-        (divided, "normalised"),
+        (divided, "normalized"),
     ],
 )
 def test_parts_merged_wrongly(answer, mistake):

@@ -1,4 +1,4 @@
-"""The exercises on forecasting recognise what people get wrong, however they write it."""
+"""The exercises on forecasting recognize what people get wrong, however they write it."""
 
 import pytest
 import torch

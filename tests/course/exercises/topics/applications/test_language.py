@@ -24,7 +24,7 @@ def test_other_right_answers_pass():
     [
         (lambda x, p: scattered(x, lambda sums, values: sums <= p), "crossing-dropped"),
         (lambda x, p: scattered(x, lambda sums, values: sums < p), "crossing-dropped"),
-        (lambda x, p: by_hand(x, p) * sum_kept(x, p), "not-renormalised"),
+        (lambda x, p: by_hand(x, p) * sum_kept(x, p), "not-renormalized"),
         (lambda x, p: unsorted(x, p), "unsorted"),
         (lambda x, p: by_hand(x, p).sort(descending=True)[0], "left-sorted"),
         (lambda x, p: (x * (x >= p)) / (x * (x >= p)).sum(), "single-words"),

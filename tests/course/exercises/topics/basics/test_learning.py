@@ -24,6 +24,13 @@ def without_tanh(inputs, w, u):
     return torch.stack(states[1:])
 
 
+def from_the_start(inputs, w, u):
+    states = [torch.tensor(0.0)]
+    for x in inputs:
+        states.append(torch.tanh(w * x + u * states[-1]))
+    return torch.stack(states)
+
+
 @pytest.mark.parametrize(
     ("answer", "mistake"),
     [
@@ -31,6 +38,8 @@ def without_tanh(inputs, w, u):
         (without_tanh, "no-tanh"),
         (lambda inputs, w, u: by_torch(inputs, u, w), "swapped"),
         (lambda inputs, w, u: by_torch(inputs, w, u)[len(inputs) - 1 :], "last-only"),
+        (from_the_start, "start-included"),
+        (lambda inputs, w, u: from_the_start(inputs, w, u)[: len(inputs)], "start-included"),
     ],
 )
 def test_recurrent_steps(answer, mistake):

@@ -17,7 +17,7 @@ def alibi(num_heads, n, *, distance=lambda i, j: -abs(i - j), first=1):
     ("answer", "mistake"),
     [
         (lambda h, n: alibi(h, n, distance=lambda i, j: abs(i - j)), "wrong-sign"),
-        (lambda h, n: alibi(h, n, distance=lambda i, j: j - i), "future-favoured"),
+        (lambda h, n: alibi(h, n, distance=lambda i, j: j - i), "future-favored"),
         (lambda h, n: alibi(h, n, first=0), "slopes-from-one"),
         (lambda h, n: alibi(h, n)[0].repeat(h, 1, 1), "one-slope"),
     ],

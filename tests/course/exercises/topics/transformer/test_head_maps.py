@@ -20,6 +20,6 @@ def on(weights, step, *, first=1, total=None):
         (lambda w: torch.full((len(w),), on(w, -1).mean().item()), "heads-mixed"),
     ],
 )
-def test_weights_on_a_neighbour(answer, mistake):
+def test_weights_on_a_neighbor(answer, mistake):
     assert check("previous-weight", lambda w: on(w, -1))
     assert check("previous-weight", answer).mistake == mistake

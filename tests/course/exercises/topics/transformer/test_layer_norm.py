@@ -4,10 +4,10 @@ import torch
 from attention_book.course.exercises import check
 
 
-def norm(x, gain, bias, *, axes=-1, correction=0, power=0.5, centre=True):
+def norm(x, gain, bias, *, axes=-1, correction=0, power=0.5, center=True):
     spread = x.var(dim=axes, correction=correction, keepdim=True)
-    centred = x - x.mean(dim=axes, keepdim=True) if centre else x
-    return centred / (spread + 1e-5) ** power * gain + bias
+    centered = x - x.mean(dim=axes, keepdim=True) if center else x
+    return centered / (spread + 1e-5) ** power * gain + bias
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def norm(x, gain, bias, *, axes=-1, correction=0, power=0.5, centre=True):
         (lambda x, g, b: norm(x, g, b, axes=tuple(range(x.dim() - 1))), "over-batch"),
         (lambda *given: norm(*given, correction=1), "unbiased-variance"),
         (lambda *given: norm(*given, power=1), "divided-by-variance"),
-        (lambda *given: norm(*given, centre=False), "not-centred"),
+        (lambda *given: norm(*given, center=False), "not-centered"),
     ],
 )
 def test_norms(answer, mistake):
@@ -39,8 +39,8 @@ def test_a_norm_over_time_breaks_the_causal_law():
     [
         (lambda x, f, norm: f(norm(x)) + x, "pre-norm"),
         (lambda x, f, norm: norm(f(x)), "no-residual"),
-        (lambda x, f, norm: norm(f(x)) + x, "sum-not-normalised"),
-        (lambda x, f, norm: (lambda y: y + f(y))(norm(x)), "normalised-path"),
+        (lambda x, f, norm: norm(f(x)) + x, "sum-not-normalized"),
+        (lambda x, f, norm: (lambda y: y + f(y))(norm(x)), "normalized-path"),
     ],
 )
 def test_where_the_norm_stands(answer, mistake):

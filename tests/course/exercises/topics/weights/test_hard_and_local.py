@@ -6,20 +6,20 @@ import torch
 from attention_book.course.exercises import check
 
 
-def local(scores, centre, radius, *, sigma=0.5, power=2, again=False, everywhere=False):
+def local(scores, center, radius, *, sigma=0.5, power=2, again=False, everywhere=False):
     weights = []
     places = range(len(scores))
-    near = [j for j in places if everywhere or abs(j - centre) <= radius]
+    near = [j for j in places if everywhere or abs(j - center) <= radius]
     total = sum(math.exp(scores[j]) for j in near)
     for j in places:
-        gauss = math.exp(-((j - centre) ** 2) / (2 * (sigma * radius) ** power))
+        gauss = math.exp(-((j - center) ** 2) / (2 * (sigma * radius) ** power))
         weights.append(math.exp(scores[j]) / total * gauss if j in near else 0.0)
     found = torch.tensor(weights)
     return found / found.sum() if again else found
 
 
-def inside(scores, centre, radius):
-    distances = (torch.arange(len(scores)) - centre).abs()
+def inside(scores, center, radius):
+    distances = (torch.arange(len(scores)) - center).abs()
     bent = scores - 2 * (distances / radius) ** 2
     return bent.masked_fill(distances > radius, -torch.inf).softmax(0)
 
@@ -29,17 +29,17 @@ def inside(scores, centre, radius):
     [
         (lambda *given: local(*given, sigma=1.0), "sigma-is-radius"),
         (lambda *given: local(*given, power=1), "sigma-not-squared"),
-        (lambda *given: local(*given, again=True), "normalised-again"),
-        (inside, "normalised-again"),
+        (lambda *given: local(*given, again=True), "normalized-again"),
+        (inside, "normalized-again"),
         (lambda *given: local(*given, everywhere=True), "no-window"),
     ],
 )
 def test_local_gaussian(answer, mistake):
-    def right(scores, centre, radius):
-        return local(scores, centre, radius)
+    def right(scores, center, radius):
+        return local(scores, center, radius)
 
-    def wrong(scores, centre, radius):
-        return answer(scores, centre, radius)
+    def wrong(scores, center, radius):
+        return answer(scores, center, radius)
 
     assert check("local-gaussian", right)
     assert check("local-gaussian", wrong).mistake == mistake

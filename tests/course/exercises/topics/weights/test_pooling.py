@@ -17,7 +17,7 @@ def summed(weights, values):
     ("answer", "mistake"),
     [
         (lambda scores, values: shares(scores, -2) @ values, "wrong-axis"),
-        (lambda scores, values: summed(scores.exp(), values), "not-normalised"),
+        (lambda scores, values: summed(scores.exp(), values), "not-normalized"),
         (lambda scores, values: summed(scores, values), "scores-as-weights"),
         (lambda scores, values: (scores @ values) / scores.sum(-1)[..., None], "shares-of-scores"),
         (
@@ -50,7 +50,7 @@ def gaussian(squares, values, dim=1):
         (lambda q, k, v, h: gaussian((q[:, None] - k).square() / h**2 / 2, v, 0), "wrong-axis"),
         (
             lambda q, k, v, h: torch.exp(-((q[:, None] - k) ** 2) / (2 * h**2)) @ v,
-            "not-normalised",
+            "not-normalized",
         ),
         (
             lambda q, k, v, h: (

@@ -78,7 +78,7 @@ def _upside_down(first: Part, second: Part) -> Part:
     return maximum, first[1] / mine + second[1] / others, weighted
 
 
-def _normalised(first: Part, second: Part) -> Part:
+def _normalized(first: Part, second: Part) -> Part:
     maximum, total, weighted = _merge(first, second)
     return maximum, total, weighted / total.masked_fill(total == 0, 1.0)[:, None]
 
@@ -106,7 +106,7 @@ MERGE_SOFTMAX = Exercise(
         "写 `merge(first, second)`：把两份 `(m, s, u)` 合并成一份；"
         "m 是最大的评分，s 是指数之和，u 是未归一化的加权和。",
         "Write `merge(first, second)`, which merges two parts `(m, s, u)` into one: the largest"
-        " score, the sum of exponentials, and the weighted sum before normalising.",
+        " score, the sum of exponentials, and the weighted sum before normalizing.",
     ),
     solution=_merge,
     probes=_parts,
@@ -149,11 +149,11 @@ MERGE_SOFTMAX = Exercise(
             ),
         ),
         Mistake(
-            "normalised",
-            _normalised,
+            "normalized",
+            _normalized,
             Bilingual(
                 "先别除以 s：u 是没有归一化的和，除过就不能再合并了。",
-                "Don't divide by s yet: u is the sum before normalising; once divided, it can't be"
+                "Don't divide by s yet: u is the sum before normalizing; once divided, it can't be"
                 " merged again.",
             ),
         ),
@@ -197,7 +197,7 @@ REPEAT_KEY_HEADS = Exercise(
     task=Bilingual(
         "写 `repeat_heads(keys, num_heads)`：每个键头复制给它那一组查询头，组里的头相邻。",
         "Write `repeat_heads(keys, num_heads)`: copy each head of keys for its group of query"
-        " heads, which are neighbours.",
+        " heads, which are neighbors.",
     ),
     solution=_repeated,
     probes=_keys,
@@ -208,7 +208,7 @@ REPEAT_KEY_HEADS = Exercise(
             Bilingual(
                 "键头轮流分给了查询头（0、1、0、1）；同组的头应当相邻（0、0、1、1）。",
                 "The heads of keys are dealt out in turn (0, 1, 0, 1); those of one group are"
-                " neighbours (0, 0, 1, 1).",
+                " neighbors (0, 0, 1, 1).",
             ),
         ),
         Mistake(

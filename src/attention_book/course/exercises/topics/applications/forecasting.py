@@ -66,7 +66,7 @@ MASE = Exercise(
             _mase(unit=lambda past, _, __: naive_error(past, 1)),
             Bilingual(
                 "单位里比的是相邻的值：应当相隔一个周期。",
-                "The unit compares neighbours: compare values one period apart.",
+                "The unit compares neighbors: compare values one period apart.",
             ),
         ),
         Mistake(

@@ -103,7 +103,7 @@ PATCHES = Exercise(
             _scattered,
             Bilingual(
                 "一块里的像素在图像中并不相邻：拆轴时块的编号在前，块内的编号在后。",
-                "The pixels of a square are no neighbours in the image: in splitting an axis, the"
+                "The pixels of a square are no neighbors in the image: in splitting an axis, the"
                 " number of the square comes first, the place within it second.",
             ),
         ),

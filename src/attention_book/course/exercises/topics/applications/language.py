@@ -95,7 +95,7 @@ TOP_P = Exercise(
             ),
         ),
         Mistake(
-            "not-renormalised",
+            "not-renormalized",
             lambda probabilities, p: _kept(probabilities, p, crossing=True),
             Bilingual(
                 "留下的概率加起来不到 1：还要除以它们的总和。",

@@ -26,13 +26,19 @@ def _states(step: Callable[[Tensor, Tensor], Tensor], inputs: Tensor, first: flo
     return torch.stack(states)
 
 
+def _from_the_start(inputs: Tensor, w: float, u: float) -> Tensor:
+    states = _states(lambda x, h: torch.tanh(w * x + u * h), inputs)
+    return torch.cat((torch.zeros(1), states))
+
+
 RECURRENT_STEPS = Exercise(
     name="recurrent-steps",
     task=Bilingual(
-        "写 `states(inputs, w, u)`：从 h = 0 出发，对每个输入 x 做一步 h ← tanh(w·x + u·h)，"
-        "返回所有的 h。",
-        "Write `states(inputs, w, u)`: start from h = 0, take one step h ← tanh(w·x + u·h) for"
-        " each input x, and return all h.",
+        "写 `states(inputs, w, u)`：从 h = 0 出发，对每个输入 x 做一步 h ← tanh(w·x + u·h)；"
+        "返回一个张量，与 inputs 一样长：每一步之后的 h，不含开头的 0。",
+        "Write `states(inputs, w, u)`: start from h = 0 and take one step h ← tanh(w·x + u·h) for"
+        " each input x; return a tensor as long as inputs, the h after each step, without the 0"
+        " at the start.",
     ),
     solution=lambda inputs, w, u: _states(lambda x, h: torch.tanh(w * x + u * h), inputs),
     probes=_inputs_and_weights,
@@ -57,6 +63,24 @@ RECURRENT_STEPS = Exercise(
             Bilingual(
                 "两个权重对调了：w 乘输入，u 乘上一个状态。",
                 "The two weights are swapped: w goes with the input, u with the last state.",
+            ),
+        ),
+        Mistake(
+            "start-included",
+            _from_the_start,
+            Bilingual(
+                "开头的 h = 0 不算在内：有几个输入，就返回几个数。",
+                "The h = 0 at the start is not part of the result: return one number for each"
+                " input.",
+            ),
+        ),
+        Mistake(
+            "start-included",
+            lambda inputs, w, u: _from_the_start(inputs, w, u)[:-1],
+            Bilingual(
+                "早了一步：第一个数是读过第一个输入之后的 h，不是开头的 0。",
+                "One step early: the first number is the h after the first input, not the 0 at"
+                " the start.",
             ),
         ),
         Mistake(

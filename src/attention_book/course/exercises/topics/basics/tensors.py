@@ -31,10 +31,10 @@ BROADCAST = Exercise(
             "no-new-axis",
             lambda a, b: a - b,
             Bilingual(
-                "两个向量各只有一个轴，相减是逐个对齐，不是两两配对。先用 `[:, None]` 给 a 添一个轴"
-                "（见“张量与形状”）。",
+                "两个向量各只有一个轴，相减是逐个对齐，不是两两配对。先用 `[:, None]` 给 `a` 添一个"
+                "轴（见“张量与形状”）。",
                 "Each vector has a single axis, so they are subtracted entry by entry, not in"
-                " all pairs. Give a a second axis with `[:, None]` (section “Tensors and"
+                " all pairs. Give `a` a second axis with `[:, None]` (section “Tensors and"
                 " shapes”).",
             ),
         ),
@@ -42,8 +42,8 @@ BROADCAST = Exercise(
             "transposed",
             lambda a, b: a[None, :] - b[:, None],
             Bilingual(
-                "行和列对调了：a 的下标要走第一个轴。",
-                "Rows and columns are swapped: the index of a belongs to the first axis.",
+                "行和列对调了：`a` 的下标要走第一个轴。",
+                "Rows and columns are swapped: the index of `a` belongs to the first axis.",
             ),
         ),
         Mistake(

@@ -54,7 +54,7 @@ ALIBI_BIAS = Exercise(
             ),
         ),
         Mistake(
-            "future-favoured",
+            "future-favored",
             _signed,
             Bilingual(
                 "没有取绝对值：后面的键得到了正的偏置，越远越受偏爱。",

@@ -14,7 +14,7 @@ from attention_book.foundations.bilingual import Bilingual
 _EPSILON = 1e-5
 
 
-def _to_normalise() -> Iterator[Probe]:
+def _to_normalize() -> Iterator[Probe]:
     yield Probe((3 * torch.randn(3, 4) + 1, torch.ones(4), torch.zeros(4)))
     yield Probe((torch.randn(2, 5, 8), torch.rand(8) + 0.5, torch.randn(8)))
     yield Probe((torch.randn(4, 4), torch.rand(4) + 0.5, torch.randn(4)))
@@ -50,7 +50,7 @@ def _by_variance(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return (x - mean) / (variance + _EPSILON) * gain + bias
 
 
-def _not_centred(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+def _not_centered(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return x / (x.var(dim=-1, keepdim=True, correction=0) + _EPSILON).sqrt() * gain + bias
 
 
@@ -72,7 +72,7 @@ def _nobody_peeks(answer: Answer) -> Finding | None:
 
 _TIME = Bilingual(
     "平均和方差里有别的词，未来漏进了过去：只沿最后一个轴（特征）归一化。",
-    "Mean and variance contain other words, and the future leaks into the past: normalise over"
+    "Mean and variance contain other words, and the future leaks into the past: normalize over"
     " the last axis, the features, alone.",
 )
 
@@ -80,11 +80,11 @@ LAYER_NORM = Exercise(
     name="layer-norm",
     task=Bilingual(
         "写 `norm(x, gain, bias)`：层归一化，x 的最后两个轴是（位置，特征），ε = 1e-5。",
-        "Write `norm(x, gain, bias)`: layer normalisation; the last two axes of x are (position,"
+        "Write `norm(x, gain, bias)`: layer normalization; the last two axes of x are (position,"
         " feature), and ε = 1e-5.",
     ),
     solution=_layer_norm,
-    probes=_to_normalise,
+    probes=_to_normalize,
     mistakes=(
         Mistake("over-time", _over_the_sentence, _TIME),
         Mistake("over-time", _over_time, _TIME),
@@ -93,7 +93,7 @@ LAYER_NORM = Exercise(
             _over_the_batch,
             Bilingual(
                 "这是批量归一化：一个词的结果取决于同一批的别的句子。",
-                "This is batch normalisation: the result of a word depends on the other sentences"
+                "This is batch normalization: the result of a word depends on the other sentences"
                 " of its batch.",
             ),
         ),
@@ -114,8 +114,8 @@ LAYER_NORM = Exercise(
             ),
         ),
         Mistake(
-            "not-centred",
-            _not_centred,
+            "not-centered",
+            _not_centered,
             Bilingual("还没有减去平均。", "The mean has not been subtracted."),
         ),
     ),
@@ -155,7 +155,7 @@ def _norm_inside(x: Tensor, sublayer: Layer, norm: Layer) -> Tensor:
     return x + norm(sublayer(x))
 
 
-def _normalised_path(x: Tensor, sublayer: Layer, norm: Layer) -> Tensor:
+def _normalized_path(x: Tensor, sublayer: Layer, norm: Layer) -> Tensor:
     return norm(x) + sublayer(norm(x))
 
 
@@ -174,7 +174,7 @@ POST_NORM = Exercise(
             _pre_norm,
             Bilingual(
                 "这是前置归一化：后置的先相加，再归一化。",
-                "This is pre-norm: with post-norm, add first and normalise the sum.",
+                "This is pre-norm: with post-norm, add first and normalize the sum.",
             ),
         ),
         Mistake(
@@ -185,19 +185,19 @@ POST_NORM = Exercise(
             ),
         ),
         Mistake(
-            "sum-not-normalised",
+            "sum-not-normalized",
             _norm_inside,
             Bilingual(
                 "归一化的只是子层的输出；该归一化的是相加之后的和。",
-                "Only the sublayer's output is normalised; it should be the sum.",
+                "Only the sublayer's output is normalized; it should be the sum.",
             ),
         ),
         Mistake(
-            "normalised-path",
-            _normalised_path,
+            "normalized-path",
+            _normalized_path,
             Bilingual(
                 "残差那条路也被归一化了，而和没有。",
-                "The residual path is normalised as well, and the sum is not.",
+                "The residual path is normalized as well, and the sum is not.",
             ),
         ),
     ),

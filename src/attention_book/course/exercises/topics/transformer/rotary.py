@@ -75,7 +75,7 @@ ROTARY = Exercise(
     task=Bilingual(
         "写 `rotate(x, offset)`：把 x（位置，特征）里相邻的每一对特征 (2i, 2i+1)"
         " 转过“位置 × 10000 的 −2i/d 次方”的角，第一个词在位置 offset。",
-        "Write `rotate(x, offset)`: turn each pair of neighbouring features (2i, 2i+1) of x"
+        "Write `rotate(x, offset)`: turn each pair of neighboring features (2i, 2i+1) of x"
         " (position, feature) by the position times 10000 to the power of −2i/d; the first word"
         " is at the position offset.",
     ),
@@ -88,7 +88,7 @@ ROTARY = Exercise(
             Bilingual(
                 "这里把特征 j 与 j + d/2 配成一对；那样也自洽，但要的是相邻的两个，权重不通用。",
                 "This pairs feature j with j + d/2; that is consistent too, but asked for are"
-                " neighbours, and the two do not share weights.",
+                " neighbors, and the two do not share weights.",
             ),
         ),
         Mistake(
@@ -96,7 +96,7 @@ ROTARY = Exercise(
             _mixed_pairs,
             Bilingual(
                 "角度按相邻的对排，特征却按前后两半配：一对里的两个转了不同的角，这不是旋转。",
-                "The angles are laid out for neighbours and the features paired by halves: the two"
+                "The angles are laid out for neighbors and the features paired by halves: the two"
                 " of a pair turn by different angles, which is no rotation.",
             ),
         ),

@@ -71,7 +71,7 @@ SPLIT_HEADS = Exercise(
                 "特征像发牌一样轮流分给了各个头；应当是连续的一段归一个头：拆成（头，特征），"
                 "不是（特征，头）。",
                 "The features are dealt out to the heads in turn; each head should get a run of"
-                " neighbours: split into (head, feature), not (feature, head).",
+                " neighbors: split into (head, feature), not (feature, head).",
             ),
         ),
     ),

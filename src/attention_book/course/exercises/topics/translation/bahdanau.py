@@ -50,10 +50,12 @@ LOOK = Exercise(
     task=Bilingual(
         "写 `look(state, annotations, mask, W_s, W_h, v)`："
         "解码器的状态（批量，d_s）看一眼源句的注释"
-        "（批量，位置，d_h），返回上下文（批量，d_h）；mask（批量，位置）里 True 是真词。",
+        "（批量，位置，d_h），返回上下文（批量，d_h）；mask（批量，位置）里 True 是真词；"
+        "W_s 的形状是（隐单元，d_s），W_h 是（隐单元，d_h），v 是（隐单元）。",
         "Write `look(state, annotations, mask, W_s, W_h, v)`: the decoder's state (batch, d_s)"
         " looks at the annotations (batch, position, d_h) and returns a context (batch, d_h);"
-        " True in mask (batch, position) marks a real word.",
+        " True in mask (batch, position) marks a real word; W_s has the shape (hidden"
+        " unit, d_s), W_h (hidden unit, d_h), and v (hidden unit).",
     ),
     solution=_look(lambda scores, mask: masked_softmax(scores, mask)),
     probes=_states_and_annotations,

@@ -25,9 +25,11 @@ def _numbers_of_positions() -> Iterator[Probe]:
 CAUSAL_WITH_CACHE = Exercise(
     name="causal-with-cache",
     task=Bilingual(
-        "写 `mask(num_queries, num_keys)`：查询是最后 num_queries 个位置，各自看见自己及之前的键。",
+        "写 `mask(num_queries, num_keys)`：查询是最后 num_queries 个位置，各自看见自己及之前的键；"
+        "返回布尔张量（查询，键），True 表示可以看。",
         "Write `mask(num_queries, num_keys)`: the queries stand at the last positions, and each"
-        " sees the keys up to its own.",
+        " sees the keys up to its own; return a boolean tensor (query, key), where True means"
+        " “may attend”.",
     ),
     solution=_cached,
     probes=_numbers_of_positions,

@@ -15,23 +15,23 @@ from attention_book.foundations.bilingual import Bilingual
 
 def _windows() -> Iterator[Probe]:
     yield Probe((torch.randn(7), 3.0, 2))
-    yield Probe((torch.randn(7), 2.4, 3), Bilingual("中心不是整数", "the centre is no integer"))
+    yield Probe((torch.randn(7), 2.4, 3), Bilingual("中心不是整数", "the center is no integer"))
     yield Probe(
         (torch.randn(5), 0.3, 1),
         Bilingual("窗口伸到了句子外面", "the window reaches beyond the sentence"),
     )
 
 
-def _window(scores: Tensor, centre: float, radius: int) -> tuple[Tensor, Tensor]:
-    """Return the softmax over the window, and the squared distances to the centre."""
-    distances = torch.arange(len(scores)) - centre
+def _window(scores: Tensor, center: float, radius: int) -> tuple[Tensor, Tensor]:
+    """Return the softmax over the window, and the squared distances to the center."""
+    distances = torch.arange(len(scores)) - center
     near = (distances.abs() <= radius)[None]
     return masked_softmax(scores[None], near)[0], distances**2
 
 
 def _local(variance: Callable[[int], float], *, again: bool = False) -> Callable[..., Tensor]:
-    def weights(scores: Tensor, centre: float, radius: int) -> Tensor:
-        soft, squares = _window(scores, centre, radius)
+    def weights(scores: Tensor, center: float, radius: int) -> Tensor:
+        soft, squares = _window(scores, center, radius)
         found = soft * torch.exp(-squares / (2 * variance(radius)))
         return found / found.sum() if again else found
 
@@ -42,19 +42,19 @@ def _half(radius: int) -> float:
     return (radius / 2) ** 2
 
 
-def _everywhere(scores: Tensor, centre: float, radius: int) -> Tensor:
+def _everywhere(scores: Tensor, center: float, radius: int) -> Tensor:
     return scores.softmax(dim=-1) * torch.exp(
-        -_window(scores, centre, radius)[1] / (2 * _half(radius))
+        -_window(scores, center, radius)[1] / (2 * _half(radius))
     )
 
 
 LOCAL_GAUSSIAN = Exercise(
     name="local-gaussian",
     task=Bilingual(
-        "写 `weights(scores, centre, radius)`：local-p 的权重，"
+        "写 `weights(scores, center, radius)`：local-p 的权重，"
         "窗口内的 softmax 乘以标准差为 radius/2 的"
         "高斯函数；scores 是一维的。",
-        "Write `weights(scores, centre, radius)`: the weights of local-p, a softmax over the"
+        "Write `weights(scores, center, radius)`: the weights of local-p, a softmax over the"
         " window times a Gaussian of standard deviation radius/2; scores has one axis.",
     ),
     solution=_local(_half),
@@ -77,12 +77,12 @@ LOCAL_GAUSSIAN = Exercise(
             ),
         ),
         Mistake(
-            "normalised-again",
+            "normalized-again",
             _local(_half, again=True),
             Bilingual(
                 "乘上高斯函数之后不再归一化，"
                 "也不要把它放进 softmax 里面：一行之和小于 1，原文如此。",
-                "After the Gaussian nothing is normalised again, and it does not go into the"
+                "After the Gaussian nothing is normalized again, and it does not go into the"
                 " softmax: the weights sum to less than 1, as in the paper.",
             ),
         ),
@@ -179,7 +179,7 @@ REINFORCE = Exercise(
     laws=(
         Law(
             "losses-are-constants",
-            Bilingual("损失当作常数，不传梯度。", "The losses are constants: no gradient."),
+            Bilingual("损失当作常数，不传梯度。", "The losses are constants and get no gradient."),
             _losses_are_constants,
             Bilingual("损失先 `detach`。", "Call `detach` on the losses first."),
         ),

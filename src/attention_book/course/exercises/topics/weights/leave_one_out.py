@@ -49,8 +49,8 @@ LEAVE_ONE_OUT = Exercise(
             lambda keys, values, h: _errors(keys, values, h, late=True).square().mean(),
             Bilingual(
                 "归一化之后才拿掉自己，其余的权重之和就小于 1：先遮住，再归一化。",
-                "Removed after normalising, the point leaves weights that sum to less than 1:"
-                " hide it first, then normalise.",
+                "Removed after normalizing, the point leaves weights that sum to less than 1:"
+                " hide it first, then normalize.",
             ),
         ),
         Mistake(

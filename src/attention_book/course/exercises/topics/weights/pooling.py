@@ -44,7 +44,7 @@ ATTENTION_POOLING = Exercise(
             ),
         ),
         Mistake(
-            "not-normalised",
+            "not-normalized",
             lambda scores, values: scores.exp() @ values,
             Bilingual(
                 "指数还要除以这一行的和：不然输出的大小随键的个数增长。",
@@ -173,7 +173,7 @@ NADARAYA_WATSON = Exercise(
             ),
         ),
         Mistake(
-            "not-normalised",
+            "not-normalized",
             lambda queries, keys, values, h: _densities(queries, keys, h) @ values,
             Bilingual(
                 "分母忘了：要除以这个查询所有核值的和。",
