@@ -5,17 +5,18 @@ the bugs stand in `scripts/bugs/`. Each is planted in a copy of the repository, 
 repository itself. There the tests named for it are run until one fails; if none does, those of
 the whole folder of tests. A bug that no test catches has survived: a law is missing in the tests.
 
-Before that, the same tests must pass without a bug. A bug whose text does not stand exactly once
-in its file is an error, so that the list follows the package.
+In the end, the tests that caught a bug must pass without one. A bug whose text does not stand
+exactly once in its file is an error, so that the list follows the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,12 +28,18 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 BUGS = Path("scripts/bugs")
 PACKAGE = Path("src/attention_book")
 NOT_COPIED = (".git", ".venv", "_build", "node_modules", "__pycache__", "*.egg-info", ".*_cache")
-PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n0", "--tb=no")
+PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "-n0", "--tb=no", "--assert=plain", "-rfE"]
+# Imported once; each run of tests is a fork of that process. The package itself is not in there.
+SERVER = multiprocessing.get_context("forkserver")
+PRELOADED = ["torch", "pytest", "hypothesis.strategies", "jaxtyping", "beartype"]
 FAILED = re.compile(r"^(?:FAILED|ERROR) tests/(?P<test>\S+::\w+)", re.MULTILINE)
+HEALTHY_TIMEOUT = 3600.0  # seconds
 KEYS = {"what", "old", "new", "tests"}
 
 
@@ -103,29 +110,45 @@ def _several(texts: str | list[str]) -> list[str]:
     return [texts] if isinstance(texts, str) else texts
 
 
+def run_pytest(folder: Path, tests: Sequence[str], output: Path) -> None:
+    """Run tests of a copy of the repository in this process, which ends with pytest's status."""
+    with output.open("wb") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    sys.path.insert(0, str(folder / "src"))
+    os.environ["PYTHONPATH"] = str(folder / "src")
+    sys.dont_write_bytecode = False
+    package = importlib.util.find_spec("attention_book")
+    if package is None or not Path(str(package.origin)).is_relative_to(folder):
+        sys.exit(f"expected the package in {folder}, got {package}")
+    sys.exit(pytest.main([*PYTEST, *(f"tests/{test}" for test in tests)]))
+
+
 class Copy:
     """A copy of the repository, in which bugs are planted and tests are run."""
 
     def __init__(self, folder: Path, timeout: float) -> None:
         self.folder, self.timeout = folder, timeout
         shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(*NOT_COPIED))
-        self.environment = os.environ | {"PYTHONPATH": str(folder / "src"), "OMP_NUM_THREADS": "1"}
-        self.environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
     def run(self, tests: Sequence[str], timeout: float) -> tuple[str | None, str]:
         """Return the first of the tests to fail, or None; and what kept them from running."""
-        command = [*PYTEST, "-rfE", *(f"tests/{test}" for test in tests)]
-        options = {"cwd": self.folder, "env": self.environment, "timeout": timeout}
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-        except subprocess.TimeoutExpired:
+        output = self.folder.with_suffix(".out")
+        process = SERVER.Process(target=run_pytest, args=(self.folder, tests, output))
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
             return None, f"no end within {timeout:.0f} s"
-        if done.returncode == 0:
+        if process.exitcode == 0:
             return None, ""
-        found = FAILED.search(done.stdout)
-        if done.returncode == 1 and found:
+        said = output.read_text(encoding="utf8", errors="replace") if output.exists() else ""
+        found = FAILED.search(said)
+        if process.exitcode == 1 and found:
             return found["test"], ""
-        return None, f"the tests do not run: {' '.join(done.stdout.split())[-200:]}"
+        return None, f"the tests do not run: {' '.join(said.split())[-200:]}"
 
     def hunt(self, bug: Bug) -> Verdict:
         """Plant the bug, look for a test that fails, and take the bug out again."""
@@ -148,24 +171,13 @@ class Copy:
             compiled.unlink()
 
 
-def check_healthy(copies: Sequence[Copy], bugs: Sequence[Bug]) -> None:
-    """Exit unless the tests named for the bugs pass without a bug, in copies of our code."""
-    files = sorted({test.partition("::")[0] for bug in bugs for test in bug.tests})
-    say(f"First the {len(files)} files of tests without a bug.")
-    ours = [sys.executable, "-c", "import attention_book; print(attention_book.__file__)"]
-    for copy in copies:
-        found = subprocess.check_output(ours, text=True, cwd=copy.folder, env=copy.environment)
-        if not Path(found.strip()).is_relative_to(copy.folder):
-            sys.exit(f"expected the package in {copy.folder}, got {found}")
-    shares = [files[first :: len(copies)] for first in range(len(copies))]
-
-    def run(copy: Copy, share: list[str]) -> tuple[str | None, str]:
-        return copy.run(share, 3600) if share else (None, "")
-
-    with ThreadPoolExecutor(len(copies)) as pool:
-        for test, problem in pool.map(run, copies, shares):
-            if test or problem:
-                sys.exit(f"Without any bug: {problem or f'{test} fails'}")
+def check_healthy(copy: Copy, verdicts: Sequence[Verdict]) -> None:
+    """Exit unless the tests that caught a bug pass without one."""
+    tests = sorted({verdict.test for verdict in verdicts if verdict.test})
+    say(f"Now the {len(tests)} tests that caught a bug, without one.")
+    test, problem = copy.run(tests, HEALTHY_TIMEOUT) if tests else (None, "")
+    if test or problem:
+        sys.exit(f"Without any bug: {problem or f'{test} fails'}")
 
 
 def hunt_all(copies: Sequence[Copy], bugs: Sequence[Bug]) -> list[Verdict]:
@@ -238,12 +250,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, choices=(1, 2), default=2, help="bugs at a time")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for a bug's tests")
     options = parser.parse_args(arguments)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    SERVER.set_forkserver_preload(PRELOADED)
     bugs = chosen(options.words)
     with tempfile.TemporaryDirectory(prefix="planted-bugs-") as folder:
         jobs = range(min(options.jobs, len(bugs)))
         copies = [Copy(Path(folder).resolve() / str(job), options.timeout) for job in jobs]
-        check_healthy(copies, bugs)
         verdicts = hunt_all(copies, bugs)
+        check_healthy(copies[0], verdicts)
     report = table(verdicts)
     print(report, end="")
     if options.write:

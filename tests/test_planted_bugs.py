@@ -4,25 +4,16 @@ Here no bug is planted in the package: `make bugs` does that.
 """
 
 import ast
-import importlib.util
 import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "scripts"))  # in the processes that it starts, too
 
+import plant_bugs  # noqa: E402
 
-def load_script():
-    path = ROOT / "scripts/plant_bugs.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-plant_bugs = load_script()
 BUGS = plant_bugs.read_bugs(ROOT / plant_bugs.BUGS)
 
 
