@@ -37,7 +37,8 @@ NOT_COPIED = (".git", ".venv", "_build", "node_modules", "__pycache__", "*.egg-i
 PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "-n0", "--tb=no", "--assert=plain", "-rfE"]
 # Imported once; each run of tests is a fork of that process. The package itself is not in there.
 SERVER = multiprocessing.get_context("forkserver")
-PRELOADED = ["torch", "pytest", "hypothesis.strategies", "jaxtyping", "beartype"]
+PRELOADED = ["torch", "pytest", "hypothesis.strategies", "jaxtyping", "beartype", "sybil"]
+PRELOADED += ["playwright.sync_api"]  # a plugin of pytest brings it in
 FAILED = re.compile(r"^(?:FAILED|ERROR) tests/(?P<test>\S+::\w+)", re.MULTILINE)
 HEALTHY_TIMEOUT = 3600.0  # seconds
 KEYS = {"what", "old", "new", "tests"}
