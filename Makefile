@@ -14,7 +14,7 @@ TEST_BY_TEST := -n 2 --dist worksteal
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench robustness clean
+.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench robustness bugs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -27,6 +27,8 @@ help:
 	@echo "make bench      time our attention beside torch's, and the building of the book"
 	@echo "make robustness run the chapters with ten other seeds and every set of kernels (an hour; can"
 	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
+	@echo "make bugs       plant known bugs, one at a time, in a copy: which test catches each? (a"
+	@echo "                quarter of an hour; BUGS='masks greedy' for some files or names)"
 	@echo "make clean      remove what the build made"
 
 $(INSTALLED): constraints.txt pyproject.toml
@@ -86,6 +88,9 @@ bench: $(INSTALLED)
 
 robustness: $(INSTALLED)
 	$(BIN)/python scripts/robustness.py $(CHAPTERS) $(if $(RUNS),--runs $(RUNS))
+
+bugs: $(INSTALLED)
+	$(BIN)/python scripts/plant_bugs.py $(or $(BUGS),--write benchmarks/planted-bugs.md)
 
 clean:
 	rm -rf book/_build

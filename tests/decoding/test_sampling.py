@@ -1,5 +1,7 @@
 """Laws of sampling: what is kept, what it sums to, and that the dice are fair."""
 
+import itertools
+
 import pytest
 import torch
 from hypothesis import given
@@ -174,6 +176,21 @@ def test_top_k_one_follows_the_argmax(model: CausalLanguageModel) -> None:
         assert hypothesis.ids == tuple(tokens[0, 2:].tolist())
         assert hypothesis.finished == (best == 3)
         assert hypothesis.log_prob == pytest.approx(total, abs=1e-4)
+
+
+def test_the_log_probability_is_the_model_s_and_stops_at_the_end() -> None:
+    """It is that of the words and of <eos>: of nothing that was drawn for a finished text."""
+    sentences = [[4], [4, 5], [5, 4, 6], [7, 4], [8]]
+    model = NgramModel.count(sentences, order=2, vocabulary=9)
+    found = sample(
+        model, torch.full((50, 1), 2), max_tokens=8, temperature=1.5,
+        generator=torch.Generator().manual_seed(8),
+    )  # fmt: skip
+    assert len({hypothesis.num_tokens for hypothesis in found}) > 3
+    for hypothesis in found:
+        words = [2, *hypothesis.ids, *[3] * hypothesis.finished]
+        steps = [model.probabilities((a,))[b].log() for a, b in itertools.pairwise(words)]
+        assert hypothesis.log_prob == pytest.approx(sum(steps).item(), abs=1e-4)
 
 
 def test_a_seed_decides_and_the_model_is_left_as_it_was(model: CausalLanguageModel) -> None:

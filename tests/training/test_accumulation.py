@@ -240,7 +240,11 @@ def test_a_float16_training_that_was_cut_off_goes_on_with_its_scale(data, tmp_pa
     path = tmp_path / "cut.safetensors"
     run(2, path)
     assert read_checkpoint(path).extra["scaler"]["_growth_tracker"] > 0
-    assert torch.equal(run(4, path), run(4))
+    whole = tmp_path / "whole.safetensors"
+    assert torch.equal(run(4, path), run(4, whole))
+    # The scale grows after 2,000 good steps: those before the cut count, too.
+    cut_off, in_one_go = (read_checkpoint(each).extra["scaler"] for each in (path, whole))
+    assert cut_off == in_one_go
 
 
 def test_only_half_types_are_cast_to() -> None:

@@ -37,6 +37,15 @@ def test_it_leaves_modes_gradients_and_random_numbers_as_they_were(make_model, d
     assert torch.is_grad_enabled()
 
 
+def test_no_graph_is_recorded(make_model, data) -> None:
+    model, recorded = make_model(), []
+    model.decoder.readout.register_forward_hook(
+        lambda module, inputs, logits: recorded.append(logits.requires_grad)
+    )
+    evaluate_loss(model, data, batch_size=5)
+    assert recorded == [False] * 5
+
+
 def test_modes_come_back_after_an_error_too(make_model, data, monkeypatch) -> None:
     model = make_model().train()
     monkeypatch.setattr(model, "decode", lambda *_: 1 / 0)

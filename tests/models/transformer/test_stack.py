@@ -33,6 +33,15 @@ def test_with_a_causal_mask_a_later_vector_moves_nothing_before_it(positions):
     assert (before[:, 4:] - after[:, 4:]).abs().amax(dim=(0, 2)).min() > 1e-3
 
 
+def test_in_training_the_positions_are_dropped_with_the_vectors():
+    """Dropout is applied to the sum (Vaswani et al. 2017, section 5.4)."""
+    stack, nothing = make(dropout=0.5).train(), torch.zeros(2, 50, 20)
+    placed, doubled = stack.place(nothing), 2 * stack.positions(nothing)
+    kept = placed != 0
+    torch.testing.assert_close(placed[kept], doubled[kept])
+    assert 0.4 < kept.float().mean() < 0.6
+
+
 def test_all_layers_share_the_positions():
     stack = make(positions="relative")
     assert all(layer.self_attention.positions is stack.positions for layer in stack.layers)
