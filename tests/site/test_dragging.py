@@ -91,7 +91,7 @@ def in_sight(figure: Locator, of: str) -> Locator:
 
 
 def value(figure: Locator, label: str) -> float:
-    return float(figure.get_by_label(label, exact=True).input_value())
+    return float(figure.get_by_role("slider", name=label, exact=True).input_value())
 
 
 def numbers(row: Locator) -> list[float]:
@@ -160,7 +160,7 @@ def test_the_query_of_the_scores(hand: Hand, base_url: str) -> None:
     figure = opened(hand, base_url, "scoring", SCORES)
     drawing = in_sight(figure, "svg")
     hand.drag(middle(drawing.locator("circle.live-handle")), middle(key(drawing, "C")))
-    expect(figure.get_by_label("query q")).to_be_checked()
+    expect(figure.get_by_role("radio", name="query q")).to_be_checked()
     far, angle = value(figure, "Its length"), value(figure, "Its direction")
     assert (far, angle) == (pytest.approx(1.2, abs=0.051), pytest.approx(115, abs=2))
     expect_scores(figure, vector(far, angle), KEYS)
@@ -175,7 +175,7 @@ def test_a_key_of_the_scores(hand: Hand, base_url: str) -> None:
     origin = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     across = tuple(2 * o - end for o, end in zip(origin, d, strict=True))
     hand.drag(a, across)
-    expect(figure.get_by_label("key A")).to_be_checked()
+    expect(figure.get_by_role("radio", name="key A")).to_be_checked()
     far, angle = value(figure, "Its length"), value(figure, "Its direction")
     assert (far, angle) == (pytest.approx(2.4, abs=0.051), pytest.approx(-65, abs=2))
     expect_scores(figure, vector(2, 45), [vector(far, angle), *KEYS[1:]])

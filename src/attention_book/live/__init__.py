@@ -7,6 +7,6 @@ the classic scripts that a page loads.
 :class:`~attention_book.live.BeamViewer` shows a beam search.
 """
 
-from attention_book.live.viewer import BeamViewer, HeadViewer
+from attention_book.live.viewer import BeamViewer, HeadViewer, Viewer
 
-__all__ = ["BeamViewer", "HeadViewer"]
+__all__ = ["BeamViewer", "HeadViewer", "Viewer"]

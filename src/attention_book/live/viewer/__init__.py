@@ -2,5 +2,6 @@
 
 from attention_book.live.viewer.beams import BeamViewer
 from attention_book.live.viewer.heads import HeadViewer
+from attention_book.live.viewer.viewer import Viewer
 
-__all__ = ["BeamViewer", "HeadViewer"]
+__all__ = ["BeamViewer", "HeadViewer", "Viewer"]

@@ -14,10 +14,11 @@ class HeadViewer(Viewer):
 
     Point at a word, or move to it with the keyboard: its row lights up in the map, and in the
     sentence you see where it looks. The last cell of a notebook shows the viewer, in Jupyter,
-    JupyterLab, VS Code and Colab; :meth:`save` writes it as one file that needs no network.
+    JupyterLab, VS Code and Colab; :meth:`~attention_book.live.Viewer.save` writes it as one file
+    that needs no network.
 
     With the extra ``viewer`` (anywidget) a notebook shows a widget, whose choices Python can read
-    and set (:meth:`widget`); without it, the same viewer in a frame.
+    and set (:meth:`~attention_book.live.Viewer.widget`); without it, the same viewer in a frame.
 
     Each of the four arguments with weights takes numbers nested [layer][head][query][key], a
     tensor of these axes, or a tensor for each layer, (head, query, key) or with a batch before it:

@@ -15,6 +15,12 @@ class Viewer:
         script: The widget's name.
         title: What heads a file of its own.
         state: What the widget begins with, as plain values.
+
+    >>> import torch
+    >>> from attention_book.live import HeadViewer
+    >>> viewer = HeadViewer(torch.eye(2).expand(1, 1, 2, 2), tokens=["a", "b"])
+    >>> isinstance(viewer, Viewer)
+    True
     """
 
     script: ClassVar[str]
