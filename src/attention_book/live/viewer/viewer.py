@@ -19,8 +19,8 @@ class Viewer:
     >>> import torch
     >>> from attention_book.live import HeadViewer
     >>> viewer = HeadViewer(torch.eye(2).expand(1, 1, 2, 2), tokens=["a", "b"])
-    >>> isinstance(viewer, Viewer)
-    True
+    >>> viewer.script, viewer.title
+    ('heads', 'Attention heads · 注意力头')
     """
 
     script: ClassVar[str]

@@ -1,7 +1,7 @@
 /* The tree of a beam search: a row for each step, its prefixes from left to right as they rank. */
 import { label, number, svg, visible } from "../../page/words.mjs";
 
-const LEFT = 22, TOP = 46, ROW = 45, BOX = 33, GAP = 5, FENCE = 12, WIDEST = 112;
+const LEFT = 22, TOP = 52, ROW = 45, BOX = 33, GAP = 5, FENCE = 12, WIDEST = 112;
 const LETTER = 7.3; // about how wide a letter is
 
 /** Where a candidate stands. Of those that were dropped the best few have room. */
@@ -26,8 +26,8 @@ export function draw({ state, numbers, width }) {
     .map((each, rank) => ({ ...each, rank, step: t + 1, kind: kindOf(each, rank, state.width, t, lines), greedy: onThe(greedy, each) })));
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     legend(width),
-    Array.from({ length: state.width }, (_, rank) => svg("text", { class: "live-count", x: at.x(rank), y: TOP - 8, "text-anchor": "middle" }, String(rank + 1))),
-    label(["淘汰", "dropped"], { class: "live-muted", x: (at.fence + at.end) / 2, y: TOP - 8, "text-anchor": "middle", "font-size": 11 }),
+    Array.from({ length: state.width }, (_, rank) => svg("text", { class: "live-count", x: at.x(rank), y: TOP - 10, "text-anchor": "middle" }, String(rank + 1))),
+    label(["淘汰", "dropped"], { class: "live-muted", x: (at.fence + at.end) / 2, y: TOP - 10, "text-anchor": "middle", "font-size": 11 }),
     svg("line", { class: "live-axis live-dashed", x1: at.fence, x2: at.fence, y1: TOP - 4, y2: at.y(steps.length) + BOX }),
     steps.map((_, t) => svg("text", { class: "live-count", x: LEFT - 8, y: at.y(t + 1) + 21, "text-anchor": "end" }, String(t + 1))),
     rows.flat().map((each) => edge(each, at)),
