@@ -1,6 +1,7 @@
 """A step of Bahdanau's decoder: the figure's numbers are those of the package's additive score."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -45,3 +46,20 @@ def test_the_start_is_the_table_of_the_chapter(compute) -> None:
     assert found["context"] == pytest.approx([0.8 / 7, 1.2 / 7], abs=1e-12)
     assert [round(p, 3) for p in found["written"]] == [0.566, 0.381, 0.053]
     assert [round(p, 3) for p in found["shut"]] == [0.010, 0.330, 0.660]
+
+
+NAME = re.compile(r'<text class="[^"]*live-halo" x="([-\d.]+)" y="([-\d.]+)"[^>]*>(\w+)</text>')
+#: Where s stands on a source state, on the context, between two of them, and at the rims.
+QUERIES = [(0.2, -0.3), (0, 0.4), (0.4, 0.2), (0.1, 0.15), (0.25, -0.3), (-0.6, 0), (1, 0.6)]
+
+
+@pytest.mark.parametrize(("verb", "who"), QUERIES)
+def test_no_name_covers_another(verb: float, who: float, draw) -> None:
+    found = NAME.findall(draw("bahdanau-step", verb=verb, who=who))
+    names = {name: (float(x), float(y)) for x, y, name in found}
+    assert set(names) == {"Tom", "chases", "Jerry", "C", "s"}
+    x, y = names.pop("s")
+    assert 0 <= x <= 336
+    for name, (left, base) in names.items():
+        beside = x >= left + 7 * len(name) or x + 7 <= left
+        assert beside or abs(y - base) >= 14, f"s crowds {name}"

@@ -68,3 +68,18 @@ def test_every_module_of_ours_can_be_packed() -> None:
         text = bundle.script([name])
         assert "\nimport " not in text
         assert "\nexport " not in text
+
+
+def test_who_starts_the_engine_brings_it_along() -> None:
+    """A page loads the engine when it is asked for; a notebook has the one module alone."""
+    assert "page/engine" in bundle.ordered(["widgets/translator"])
+    assert 'define("engine/serve"' in bundle.esm("translator")
+    assert 'define("engine/serve"' not in bundle.widget("translator")
+    assert 'define("engine/serve"' not in bundle.esm("heads")
+
+
+@pytest.mark.parametrize("name", [*bundle.figures(), *bundle.widgets()])
+def test_all_are_mounted_in_one_way(name: str) -> None:
+    found = bundle.figure(name) if name in bundle.figures() else bundle.widget(name)
+    call = f'attentionBookLive.modules["page/page"].register("{name}", '
+    assert found.splitlines()[-1].startswith(call)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-PLACE = re.compile(r'<div id="([\w-]+)" data-widget="translator" data-begin="([^"]+)">')
+PLACE = re.compile(r'<div id="([\w-]+)" data-live="translator" data-begin="([^"]+)">')
 INTRO = "intro.html"
 STRICT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src blob:;"
@@ -40,7 +40,7 @@ def translators(site: Path) -> list[tuple[str, str]]:
 def opened(page: Page, address: str) -> Any:
     """Open the front page; return its translator, once it shows its example."""
     page.goto(address)
-    place = page.locator("[data-widget=translator]")
+    place = page.locator("[data-live=translator]")
     expect(place).to_have_class(re.compile("live-ready"))
     expect(place.locator(".live-word").first).to_be_attached()
     return place

@@ -47,7 +47,7 @@ def visit(writer: Any, node: place_of_translator) -> None:
     if len(texts) == len(files):  # otherwise the failed export has its warning
         begin, drawing = still_widget(WIDGET, f"[{','.join(texts)}]", node["place"])
         data = escape(json.dumps(begin, ensure_ascii=False))
-        place = f'id="{node["place"]}" data-widget="{WIDGET}"'
+        place = f'id="{node["place"]}" data-live="{WIDGET}"'
         writer.body.append(f'<div {place} data-begin="{data}">{drawing}</div>')
     raise nodes.SkipNode
 

@@ -3,9 +3,10 @@
 The modules of JavaScript stand in ``modules/``; :mod:`attention_book.live.bundle` makes of them
 the classic scripts that a page loads.
 
-:class:`~attention_book.live.HeadViewer` shows all heads of a model in a notebook, or as one file.
+:class:`~attention_book.live.HeadViewer` shows all heads of a model in a notebook, or as one file;
+:class:`~attention_book.live.BeamViewer` shows a beam search.
 """
 
-from attention_book.live.viewer import HeadViewer
+from attention_book.live.viewer import BeamViewer, HeadViewer, Viewer
 
-__all__ = ["HeadViewer"]
+__all__ = ["BeamViewer", "HeadViewer", "Viewer"]

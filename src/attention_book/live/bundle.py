@@ -14,8 +14,6 @@ from pathlib import Path, PurePosixPath
 MODULES = Path(__file__).parent / "modules"
 #: What every page with a figure loads: elements, controls, the page's side of a widget.
 CORE = ("page/page", "page/figure")
-#: Widgets that ask the page, or the kernel, for files.
-ASKING = {"translator"}
 
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (\w+)", re.MULTILINE)
@@ -68,9 +66,8 @@ def widget(name: str) -> str:
 def registered(module: str, *, without: Iterable[str] = ()) -> str:
     """Return a script that defines a figure or a widget and draws it wherever the page asks."""
     name, found = PurePosixPath(module).name, f'attentionBookLive.modules["{module}"].default'
-    page = "page/widget" if name in ASKING else "page/page"
-    register = f'attentionBookLive.modules["{page}"].register'
-    return script([page, module], without=without) + f'{register}("{name}", {found});\n'
+    register = 'attentionBookLive.modules["page/page"].register'
+    return script(["page/page", module], without=without) + f'{register}("{name}", {found});\n'
 
 
 def engine() -> str:
@@ -81,7 +78,8 @@ def engine() -> str:
 def esm(name: str) -> str:
     """Return a widget as the one module that anywidget asks for, with the engine if it needs it."""
     module = f"widgets/{name}"
-    text = script([module, *(["engine/serve"] if name in ASKING else [])])
+    starts_the_engine = "page/engine" in ordered([module])
+    text = script([module, *(["engine/serve"] if starts_the_engine else [])])
     return text + f'export default attentionBookLive.modules["{module}"].default;\n'
 
 

@@ -1,5 +1,7 @@
-"""A viewer of attention heads: the same in a notebook, on a page and as one file of HTML."""
+"""Viewers of attention heads and of beam search: for notebooks, for pages, and as files."""
 
-from attention_book.live.viewer.viewer import HeadViewer
+from attention_book.live.viewer.beams import BeamViewer
+from attention_book.live.viewer.heads import HeadViewer
+from attention_book.live.viewer.viewer import Viewer
 
-__all__ = ["HeadViewer"]
+__all__ = ["BeamViewer", "HeadViewer", "Viewer"]

@@ -1,4 +1,4 @@
-"""One file of HTML that holds the viewer, and the mark-up that the book's pages bring to life."""
+"""One file of HTML that holds a viewer, and the mark-up that the book's pages bring to life."""
 
 import base64
 import hashlib
@@ -42,23 +42,23 @@ document.querySelector("h1").after(attentionBookLive.modules["page/file"].choosi
 """
 
 
-def place(state: Mapping[str, Any]) -> str:
+def place(widget: str, state: Mapping[str, Any]) -> str:
     """Return the element that the scripts bring to life, with its data; they are no script."""
     data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-    return f'<div data-live="heads"><script type="application/json">{data}</script></div>'
+    return f'<div data-live="{widget}"><script type="application/json">{data}</script></div>'
 
 
-def page(state: Mapping[str, Any], title: str) -> str:
+def page(widget: str, state: Mapping[str, Any], title: str) -> str:
     """Return a file that needs no other and no network."""
     style = bundle.styles() + STYLE
     script = (
         bundle.script(["page/page", "page/file"])
         + LANGUAGE.format(language=json.dumps(state["language"]))
-        + bundle.registered("widgets/heads")
+        + bundle.registered(f"widgets/{widget}")
     )
     return PAGE.format(
         title=escape(title),
-        place=place(state).replace("<div ", '<div id="heads" ', 1),
+        place=place(widget, state).replace("<div ", f'<div id="{widget}" ', 1),
         style=style,
         style_hash=source_hash(style),
         script=script,
@@ -66,10 +66,10 @@ def page(state: Mapping[str, Any], title: str) -> str:
     )
 
 
-def frame(state: Mapping[str, Any], title: str) -> str:
+def frame(widget: str, state: Mapping[str, Any], title: str) -> str:
     """Return the file in a frame, for a notebook without anywidget."""
     return (
-        f'<iframe title="{escape(title)}" srcdoc="{escape(page(state, title))}"'
+        f'<iframe title="{escape(title)}" srcdoc="{escape(page(widget, state, title))}"'
         ' style="width: 100%; height: 46rem; border: 0"></iframe>'
     )
 

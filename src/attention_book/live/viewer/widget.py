@@ -1,4 +1,4 @@
-"""The viewer as a widget of Jupyter, JupyterLab, VS Code and Colab, by anywidget."""
+"""The viewers as widgets of Jupyter, JupyterLab, VS Code and Colab, by anywidget."""
 
 from attention_book.foundations.environment import from_extra
 from attention_book.live import bundle
@@ -23,4 +23,19 @@ class HeadsWidget(AnyWidget):
     threshold = traitlets.Float(0.0).tag(sync=True)
 
 
-__all__ = ["HeadsWidget"]
+class BeamsWidget(AnyWidget):
+    """What the reader chooses can be read and set: ``widget.width`` and so on."""
+
+    _esm = bundle.esm("beams")
+    _css = bundle.styles()
+    data = traitlets.Dict().tag(sync=True)
+    language = traitlets.Unicode().tag(sync=True)
+    width = traitlets.Int(2).tag(sync=True)
+    penalty = traitlets.Float(0.0).tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+
+
+#: The widget of each viewer, by the name of its module of JavaScript.
+WIDGETS = {"heads": HeadsWidget, "beams": BeamsWidget}
+
+__all__ = ["WIDGETS"]

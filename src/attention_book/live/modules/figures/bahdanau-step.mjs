@@ -51,15 +51,28 @@ function draw({ state, numbers, width }) {
       return [
         svg("line", { class: "live-stroke", x1: x, y1: y, x2: cx, y2: cy, "stroke-opacity": 0.15 + 0.85 * numbers.weights[j], "stroke-width": 1 + 6 * numbers.weights[j] }),
         svg("circle", { class: "live-fill", cx: x, cy: y, r: 6 }),
-        svg("text", { x: x + 10, y: y + (at[1] > 0 ? -8 : 18), lang: "en" }, word),
       ];
     }),
     svg("rect", { class: "live-fill-warm", x: cx - 5, y: cy - 5, width: 10, height: 10 }),
-    svg("text", { class: "live-strong", x: cx - 12, y: cy + 4, "text-anchor": "end" }, "C"),
     svg("circle", { class: "live-handle", cx: qx, cy: qy, r: 9 }),
-    svg("text", { class: "live-strong", x: qx + 14, y: qy + 5 }, "s"),
+    names(words, numbers, width).map(({ text, x, y, ...rest }) => svg("text", { class: "live-halo", x, y, ...rest }, text)),
     bars(["权重", "weights"], words.map(([word]) => word), numbers.weights, { x: right, y: top, room, digits: 3 }),
     bars(["写哪个词", "next word"], TARGETS.map(([word]) => word), numbers.written, { x: right, y: top + 112, room, digits: 3 }));
+}
+
+/** Where the names stand: those of the words beside them, and that of s where it covers none. */
+function names(words, { context, query }, width) {
+  const place = toPixels(width), [cx, cy] = place(context), [qx, qy] = place(query);
+  const fixed = [
+    ...words.map(([text, at]) => ({ text, x: place(at)[0] + 10, y: place(at)[1] + (at[1] > 0 ? -8 : 18), lang: "en" })),
+    { text: "C", x: cx - 22, y: cy + 4, class: "live-strong live-halo" },
+  ];
+  const points = [...words.map(([, at]) => place(at)), [cx, cy]];
+  const covers = ([x, y]) => x < 0 || x > planeWidth(width) || fixed.some((each) => x < each.x + 8 * each.text.length && x + 8 > each.x && Math.abs(y - each.y) < 14)
+    || points.some((point) => Math.abs(x + 4 - point[0]) < 11 && Math.abs(y - 4 - point[1]) < 11);
+  const sides = [[qx + 14, qy + 5], [qx - 21, qy + 5], [qx - 4, qy - 14], [qx - 4, qy + 23]];
+  const [x, y] = sides.find((side) => !covers(side)) ?? sides[0];
+  return [...fixed, { text: "s", x, y, class: "live-strong live-halo" }];
 }
 
 function bars(title, names, values, { x, y, room, digits }) {

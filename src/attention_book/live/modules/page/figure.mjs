@@ -14,7 +14,7 @@ const WIDE = 680, REACH = 28;
     compute   state → all numbers of the figure; pure, and the same as the package's
     draw      { state, numbers, width } → an <svg> of that width
     explain   { state, numbers } → the sentence below the drawing, [中文, English]
-    controls  descriptions for controls.mjs
+    controls  descriptions for controls.mjs, or a function of the state at the start that returns them
     table     { state, numbers } → { columns, rows: [[head, ...cells]] }; texts are strings or pairs
     handles   { state, numbers, width } → [{ x, y, move(x, y) → changes }]: what can be dragged.
               Whatever can be dragged has a slider too: that is how a keyboard moves it. */
@@ -48,7 +48,8 @@ function render(parts, { model, el: root }) {
       model.save_changes();
     },
   };
-  const controls = parts.controls.map((each) => control(each, host));
+  const described = typeof parts.controls === "function" ? parts.controls(host.state()) : parts.controls;
+  const controls = described.map((each) => control(each, host));
   const frame = el("div", { class: "live-frame" });
   const readout = el("p", { class: "live-readout", "aria-live": "polite" });
   const table = el("div", { class: "live-scroll", tabindex: 0, role: "group", "aria-labelledby": labelId });

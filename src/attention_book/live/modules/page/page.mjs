@@ -65,6 +65,7 @@ export function mount(place, found) {
   const data = place.querySelector(':scope > script[type="application/json"]')?.textContent ?? "{}";
   const begin = { ...found.begin, ...JSON.parse(data), ...JSON.parse(place.dataset.begin ?? "{}") };
   const model = new StaticModel(begin);
+  found.inPage?.(model); // what a widget needs of a kernel
   found.render({ model, el: place });
   keepInAddress(model, place.id, found.address ?? {}, begin);
 }

@@ -2,7 +2,7 @@
    anywidget, `render({ model, el })`: the same module runs in a page, in a notebook and in a file. */
 import { between } from "../page/address.mjs";
 import { control } from "../page/controls.mjs";
-import { both, el, freshId } from "../page/words.mjs";
+import { both, el, freshId, inOneLanguage } from "../page/words.mjs";
 import { grid } from "./heads/grid.mjs";
 import { map } from "./heads/map.mjs";
 import { explain, table } from "./heads/reading.mjs";
@@ -60,9 +60,7 @@ class View {
       el("div", { class: "live-controls" }, this.controls.map((each) => each.element)),
       el("div", { class: "live-heads-parts" }, this.heads, el("div", { class: "live-heads-one" }, this.frame, this.readout, this.sentences)),
       this.details);
-    // A page shows the language of its reader; where there is no such page, the browser's or the one that was asked for.
-    const language = model.get("language") || (/^zh/i.test(navigator.language) ? "zh" : "en");
-    if (!document.documentElement.dataset.language) this.element.dataset.language = language;
+    inOneLanguage(this.element, model.get("language"));
   }
 
   makeControls() {

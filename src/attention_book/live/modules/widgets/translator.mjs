@@ -3,6 +3,7 @@
 import { oneOf } from "../page/address.mjs";
 import { connect } from "../page/client.mjs";
 import { engine, engineIsThere } from "../page/engine.mjs";
+import { answerFromFiles } from "../page/files.mjs";
 import { both, el, freshId } from "../page/words.mjs";
 import { written } from "../engine/tokens.mjs";
 import { answer, stillAnswer } from "../translator/answer.mjs";
@@ -165,4 +166,4 @@ function start(examples) {
   };
 }
 
-export default { begin, address, render, start, still };
+export default { begin, address, render, start, still, inPage: answerFromFiles };

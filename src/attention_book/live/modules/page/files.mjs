@@ -1,27 +1,20 @@
-/* What Jupyter does for a widget that asks for files, for a page. The widget sends { load, name } and
-   gets { loaded, name, … } or { failed, name } back, as it would from a kernel. */
-import { StaticModel, keepInAddress } from "./page.mjs";
+/* What a kernel does for a widget that asks for files, done by a page. The widget sends { load, name }
+   and gets { loaded, name, … } or { failed, name } back. */
 
-/** Mount a widget wherever the page has a place for it: <div data-widget="name" data-begin="…">. */
-export function register(name, widget) {
-  if (!globalThis.document?.querySelectorAll) return; // drawn while the book is built
-  for (const place of document.querySelectorAll(`[data-widget="${name}"]`)) mount(place, widget, files());
-}
-
-export function mount(place, widget, load) {
-  const begin = { ...widget.begin, ...JSON.parse(place.dataset.begin ?? "{}") };
-  const model = new StaticModel(begin);
+/** Answer what a widget asks for. Called while the widget's own script runs: beside it lie the files. */
+export function answerFromFiles(model) {
+  const load = files();
   model.send = ({ load: what, name }) => load(what, name).then(
     ({ bytes, ...found }) => model.emit("msg:custom", { loaded: what, name, ...found }, bytes ? [new DataView(bytes.buffer)] : []),
     () => model.emit("msg:custom", { failed: what, name }));
-  widget.render({ model, el: place });
-  keepInAddress(model, place.id, widget.address, begin);
 }
+
+const arriving = new Map();
 
 /** How a page gets at files beside its scripts: the engine and the examples are scripts; a model is
     fetched, but from a folder, where fetching is forbidden, it comes in a script too. */
 function files() {
-  const base = new URL(".", document.currentScript.src), arriving = new Map();
+  const base = new URL(".", document.currentScript.src);
   globalThis.attentionBookLive.arrived = (what, name, value) => arriving.get(`${what} ${name}`)?.(value);
   const script = (path) => new Promise((resolve, reject) => {
     const tag = document.createElement("script");

@@ -1,0 +1,135 @@
+"""A viewer of beam search: every step of it, for any width and length penalty, on real scores."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from attention_book.decoding.prediction import special_ids
+from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.live.viewer.prefixes import (
+    PENALTIES,
+    WIDTHS,
+    Prefix,
+    Tree,
+    prefixes_of_all_searches,
+    tree_of,
+)
+from attention_book.live.viewer.viewer import Viewer
+from attention_book.models.protocols import Translator
+from attention_book.text import Vocabulary, encode_source
+
+
+class BeamViewer(Viewer):
+    """A beam search as a tree that grows step by step: what is kept, and what is dropped.
+
+    Width (1 to 5) and length penalty (0 to 2) can be changed, and every answer is what
+    :func:`~attention_book.decoding.beam_search` finds: the model has been asked beforehand for
+    all prefixes that any of these searches comes by. The last cell of a notebook shows the viewer.
+
+    Args:
+        model: A translator.
+        sentence: The source as tokens, without ``<eos>``.
+        source_vocabulary: Numbers the source's tokens.
+        target_vocabulary: Names the model's words.
+        max_tokens: The most tokens of a translation, ``<eos>`` included.
+        target_language: Of the words, as browsers name it: "fr".
+        language: "zh" or "en"; by default the one of ``set_language``, or of the browser.
+
+    Raises:
+        ValueError: if the sentence is empty, or ``max_tokens`` is below 1.
+
+    >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
+    >>> english, french = Vocabulary.build([("go", ".")]), Vocabulary.build([("va", "!")])
+    >>> model = Seq2Seq(Seq2SeqConfig(source_vocabulary=6, target_vocabulary=6))
+    >>> viewer = BeamViewer(model, ["go", "."], english, french, max_tokens=3)
+    >>> viewer
+    BeamViewer('go .')
+    >>> viewer.at(width=3, penalty=0.5, step=1).state["width"]
+    3
+    """
+
+    script = "beams"
+    title = "Beam search · 束搜索"
+
+    def __init__(
+        self,
+        model: Translator[Any, Any],
+        sentence: Sequence[str],
+        source_vocabulary: Vocabulary,
+        target_vocabulary: Vocabulary,
+        *,
+        max_tokens: int = 12,
+        target_language: str = "",
+        language: Language | None = None,
+    ) -> None:
+        if isinstance(sentence, str) or not sentence:
+            raise ValueError(f"sentence: expected one or more tokens, got {sentence!r}")
+        source, mask = encode_source([sentence], source_vocabulary)
+        prefixes, longest = prefixes_of_all_searches(model, source, mask, max_tokens)
+        words, numbers = named(
+            tree_of(model, source, mask, prefixes), target_vocabulary, special_ids(model).eos
+        )
+        self.sentence = tuple(sentence)
+        self.state = {
+            "data": {
+                "language": target_language,
+                "words": words,
+                "tree": numbers,
+                "limit": max_tokens,
+                "longest": longest,
+            },
+            "language": language or chosen_language() or "",
+            "width": 2,
+            "penalty": 0.0,
+            "step": 0,
+        }
+
+    def at(
+        self, *, width: int | None = None, penalty: float | None = None, step: int | None = None
+    ) -> "BeamViewer":
+        """Return the same viewer, opened at another place.
+
+        Args:
+            width: How many prefixes are kept, 1 to 5.
+            penalty: The exponent of the length penalty, 0 to 2 in tenths.
+            step: Which step is shown, from 1; 0 is the last.
+
+        Raises:
+            ValueError: if there is no such place.
+        """
+        given = {"width": width, "penalty": penalty, "step": step}
+        chosen = {key: value for key, value in given.items() if value is not None}
+        known: dict[str, Sequence[float]] = {
+            "width": WIDTHS,
+            "penalty": PENALTIES,
+            "step": range(self.state["data"]["longest"] + 1),
+        }
+        for key, value in chosen.items():
+            if value not in known[key]:
+                first, *_, last = known[key]
+                raise ValueError(f"{key}: expected one from {first} to {last}, got {value}")
+        other = copy.copy(self)
+        other.state = {**self.state, **chosen}
+        return other
+
+    def __repr__(self) -> str:
+        """Return the sentence that is translated."""
+        return f"BeamViewer({' '.join(self.sentence)!r})"
+
+
+def named(tree: Tree, vocabulary: Vocabulary, eos: int) -> tuple[list[str], list[int]]:
+    """Return the words of a tree, ``<eos>`` first, and all its prefixes as plain numbers.
+
+    Each prefix is three numbers: which one it continues, 0 for the empty one and then counted in
+    their order; its last word; and its log-probability in millionths.
+    """
+    words, places, numbers = {eos: 0}, dict[Prefix, int]({(): 0}), list[int]()
+    for prefix, following in tree.items():
+        for token, total in following:
+            places[(*prefix, token)] = len(places)
+            word = words.setdefault(token, len(words))
+            numbers += [places[prefix], word, round(total * 1e6)]
+    return vocabulary.decode(words), numbers
+
+
+__all__ = ["BeamViewer"]
