@@ -104,7 +104,11 @@ class D2LTransformer(nn.Module):
         self, tokens: Tensor, kept: list[Tensor | None], encoded: Tensor, lengths: Tensor
     ) -> tuple[Tensor, list[Tensor | None]]:
         """Go on from what was kept: the inputs of every layer."""
-        x = self.positions(self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim))
+        vectors = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
+        # The chapter's decoder gives every token that it writes the position 0.
+        offset = 0 if kept[0] is None else kept[0].shape[1]
+        places = self.positions.P[:, offset : offset + tokens.shape[1]].to(vectors.device)
+        x = self.positions.dropout(vectors + places)
         after: list[Tensor | None] = []
         for block, past in zip(self.blocks, kept, strict=True):
             x, past = block(x, past, encoded, lengths)
