@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 
 import peers
+from attention_book.foundations import strict
 from peers.agreement import check_training
 from peers.learning import corpus, learned
 from peers.machine import Machine, processor, versions
@@ -83,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> Results:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--tiny", action="store_true", help="a try: the numbers mean nothing")
+    parser.add_argument("--quick", action="store_true", help="three turns of each")
     parser.add_argument("--only", nargs="+", choices=PLACES, help="these programs")
     parser.add_argument("--sizes", nargs="+", choices=PLANS, default=list(PLANS))
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
@@ -94,6 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> Results:
     device = automatic if chosen.device == "auto" else chosen.device
     kinds = installed(chosen.only)
     plans = TINY if chosen.tiny else {size: PLANS[size] for size in chosen.sizes}
+    if chosen.quick:
+        plans = {size: replace(plan, rounds=(3, 3, 3)) for size, plan in plans.items()}
     say(f"{', '.join(kinds)}; {device}, threads: {chosen.threads}")
     results = Results(
         date=str(date.today()),
@@ -103,7 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> Results:
         sizes={size: str(plan.size) for size, plan in plans.items()},
         missing=[name for name in chosen.only or PLACES if name not in kinds],
     )
-    measure(kinds, plans, chosen.tasks, results)
+    with strict(False):  # whatever the environment says: the others check nothing
+        measure(kinds, plans, chosen.tasks, results)
     page = chosen.out or (None if chosen.tiny else PAGE)
     if page is not None:
         results.write(page)

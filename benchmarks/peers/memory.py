@@ -44,9 +44,10 @@ def can_measure() -> bool:
 def measured(names: Iterable[str], size: str, device: str, threads: int) -> list[Memory]:
     """Return the peaks of each program, one process after the other."""
     rows = []
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     for name in names:
         command = [sys.executable, "-m", "peers.memory", name, size, device, str(threads)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         if done.returncode:
             raise RuntimeError(f"{name}, {size}: {done.stderr}")
         rows.append(Memory(**json.loads(done.stdout.splitlines()[-1])))
@@ -58,13 +59,13 @@ def measure(name: str, size: str, device: str) -> Memory:
     kind = load(name)
     assert kind is not None, f"{name} is not installed"
     plan = (PLANS | TINY)[size]
-    imported = _peak(lambda: None, device)
+    imported = peak_during(lambda: None, device)
     return Memory(
         size=size,
         program=name,
         imported=imported,
-        decoding=_peak(lambda: _decode(name, kind, plan, device), device),
-        training=_peak(lambda: _train(name, kind, plan, device), device),
+        decoding=peak_during(lambda: _decode(name, kind, plan, device), device),
+        training=peak_during(lambda: _train(name, kind, plan, device), device),
     )
 
 
@@ -85,7 +86,7 @@ def _create(name: str, kind: type[Program], plan: Plan, max_tokens: int) -> Prog
     return create({name: kind}, plan.size.config(), max_tokens=max_tokens, endless=True)[name]
 
 
-def _peak(program: Callable[[], object], device: str) -> int:
+def peak_during(program: Callable[[], object], device: str) -> int:
     """Return the most bytes held during a call, all that was there before included."""
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()

@@ -50,13 +50,13 @@ PLANS = {
         size=_size(64, 16, 64, 2, 1000),
         num_sources=32,
         num_tokens=32,
-        rounds=(6, 6, 4),
+        rounds=(30, 20, 12),
         loss=1.5,
     ),
     "256": Plan(
-        size=_size(32, 32, 256, 3, 4000), num_sources=16, num_tokens=32, rounds=(4, 4, 3)
+        size=_size(32, 32, 256, 3, 4000), num_sources=16, num_tokens=32, rounds=(10, 10, 8)
     ),
-    "512": Plan(size=_size(16, 32, 512, 6, 8000), num_sources=8, num_tokens=32, rounds=(3, 3, 2)),
+    "512": Plan(size=_size(8, 32, 512, 6, 8000), num_sources=8, num_tokens=32, rounds=(8, 8, 6)),
 }
 #: For a try and for the tests: seconds, and numbers that mean nothing.
 TINY = {
