@@ -51,12 +51,20 @@ PLANS = {
         num_sources=32,
         num_tokens=32,
         rounds=(30, 20, 12),
-        loss=1.5,
+        loss=2.0,
     ),
     "256": Plan(
-        size=_size(32, 32, 256, 3, 4000), num_sources=16, num_tokens=32, rounds=(10, 10, 8)
+        size=_size(32, 32, 256, 3, 4000),
+        num_sources=16,
+        num_tokens=32,
+        rounds=(8, 8, 6),
     ),
-    "512": Plan(size=_size(8, 32, 512, 6, 8000), num_sources=8, num_tokens=32, rounds=(8, 8, 6)),
+    "512": Plan(
+        size=_size(8, 32, 512, 6, 8000),
+        num_sources=8,
+        num_tokens=24,
+        rounds=(7, 5, 4),
+    ),
 }
 #: For a try and for the tests: seconds, and numbers that mean nothing.
 TINY = {

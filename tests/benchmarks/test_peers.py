@@ -17,6 +17,7 @@ from peers.__main__ import main
 from peers.agreement import check_decoding, check_training
 from peers.memory import can_measure, measured, peak_during
 from peers.programs import installed, ours_for
+from peers.programs.ours import OursWithoutBiases
 from peers.programs.torch_nn import TorchNN
 from peers.report import BY_HAND
 from peers.sizes import TINY, create, decoding_batch, settings, training_batch
@@ -59,7 +60,8 @@ def test_a_tiny_run_compares_every_task_and_writes_it_down(tmp_path):
 
 def test_what_is_not_installed_is_left_out_and_ours_comes_along():
     assert list(installed(["torch.nn"])) == ["ours", "torch.nn"]
-    assert not TorchNN.has_biases or ours_for(TorchNN) == "ours"
+    assert ours_for(TorchNN) == "ours"
+    assert ours_for(OursWithoutBiases) == "ours without biases"
 
 
 class OneWeightOff(TorchNN):
@@ -108,6 +110,7 @@ def test_the_operations_of_a_training_step_are_those_of_the_formulas():
     encoder, decoder = attention + 2 * n * d * f, 2 * attention + 2 * n * d * f
     forward = 2 * SIZE.batch * (SIZE.num_layers * (encoder + decoder) + n * d * words)
     assert training_work(PLAN).operations == 3 * forward  # the backward pass has two for each
+    assert training_work(PLAN).num_bytes == 10 * 4 * programs("ours")["ours"].num_parameters
 
 
 def test_writing_reads_the_decoders_weights_at_every_step():

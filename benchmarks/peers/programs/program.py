@@ -26,7 +26,7 @@ class Program(nn.Module):
         package: What must be installed, and whose version is reported.
         has_biases: Whether attention and norms have them; decides which of ours it is
             compared with.
-        can_beam: Whether it has a beam search for encoder and decoder.
+        can_beam: Whether it has a beam search for several sources at a time.
     """
 
     package: ClassVar[str] = "torch"

@@ -1,7 +1,7 @@
 """x-transformers: the parts of its XTransformer, with the output layer tied.
 
-It has no biases in attention and norms, and its searches know no beams for an encoder-decoder:
-the source is not repeated with the beams.
+It has no biases in attention and norms. Its beam search takes one source at a time: with several,
+the sources' mask is not repeated for the beams, and it fails.
 """
 
 import math
