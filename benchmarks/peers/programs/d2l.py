@@ -16,6 +16,11 @@ class D2L(Program):
     package = "d2l"
     model: D2LTransformer
 
+    @classmethod
+    def is_installed(cls) -> bool:
+        """Whether its package is there; if so it is imported, as the others are."""
+        return super().is_installed() and bool(_d2l())
+
     def build(self, config: TransformerConfig, max_tokens: int) -> nn.Module:
         d2l = _d2l()
         model = D2LTransformer(d2l, config)
