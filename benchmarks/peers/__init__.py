@@ -9,7 +9,8 @@ All have the same architecture: the paper's, post-norm, sinusoidal positions, Re
 embedding as output layer, dropout on embeddings and on sublayers' outputs. The attention's
 projections have biases, except beside x-transformers, which knows neither those nor biases of
 norms; there, ours has none either. Before anything is timed all get the same weights, and must
-have as many parameters, give the same logits and the same gradients, and write the same tokens.
+have as many parameters, give the same logits, and the same gradients where they keep the same
+parameters; and no word that one writes may be worse, for ours, than another.
 
 All programs of a comparison take turns in one run (see paired.py).
 
