@@ -8,13 +8,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
+# The Transformers that ours is measured beside; d2l without the old versions that it asks for.
+PEERS := .venv-peers
+D2L := d2l==1.0.3
 # Tests run in two processes: each file in one, or, where files are few and long, each test.
 SIDE_BY_SIDE := -n 2 --dist loadfile
 TEST_BY_TEST := -n 2 --dist worksteal
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench robustness bugs clean
+.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench peers robustness bugs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +28,8 @@ help:
 	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
 	@echo "make bench      time our attention beside torch's, and the building of the book"
+	@echo "make peers      the Transformer beside those of torch.nn, d2l, transformers, x-transformers"
+	@echo "                (installs these beside .venv; ten minutes; WITH='--threads 2' for two)"
 	@echo "make robustness run the chapters with ten other seeds and every set of kernels (an hour; can"
 	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
 	@echo "make bugs       plant known bugs, one at a time, in a copy: which test catches each? (a"
@@ -85,6 +90,15 @@ audit: book
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/attention.py
 	$(BIN)/python benchmarks/book.py
+
+$(PEERS)/.installed: benchmarks/peers/requirements.txt constraints.txt pyproject.toml
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e . -r $<
+	$(PEERS)/bin/python -m pip install --disable-pip-version-check --no-deps $(D2L)
+	@touch $@
+
+peers: $(PEERS)/.installed
+	PYTHONPATH=benchmarks $(PEERS)/bin/python -m peers $(WITH)
 
 robustness: $(INSTALLED)
 	$(BIN)/python scripts/robustness.py $(CHAPTERS) $(if $(RUNS),--runs $(RUNS))

@@ -1,4 +1,4 @@
-"""What benchmarks/transformer.py compares with: nn.Transformer, and the model of d2l's parts."""
+"""What the benchmarks compare with: nn.Transformer, and the model of d2l's parts."""
 
 import math
 import types
@@ -31,7 +31,14 @@ class TorchTransformer(nn.Module):
         )
         # Post-norm: the last layer's norm is the last norm, in ours and in the paper.
         self.transformer.encoder.norm = self.transformer.decoder.norm = None
-        self.readout = nn.Linear(size, config.target_vocabulary)
+        for module in self.transformer.modules():  # nn.Transformer has one rate for all
+            if isinstance(module, nn.MultiheadAttention):
+                module.dropout = config.inner_dropout
+            elif isinstance(module, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
+                module.dropout.p = config.inner_dropout
+        self.readout = nn.Linear(size, config.target_vocabulary, bias=not config.tied)
+        if config.tied:
+            self.readout.weight = self.target.weight
 
     def embed(self, embedding: nn.Module, tokens: Tensor) -> Tensor:
         """Return the tokens' vectors with their positions."""
@@ -43,7 +50,7 @@ class TorchTransformer(nn.Module):
         output = self.transformer(
             self.embed(self.source, source),
             self.embed(self.target, target_input),
-            tgt_mask=~causal_mask(target_input.shape[1]),
+            tgt_mask=~causal_mask(target_input.shape[1], device=target_input.device),
             src_key_padding_mask=~source_mask,
             memory_key_padding_mask=~source_mask,
             tgt_is_causal=True,
@@ -77,11 +84,15 @@ class D2LTransformer(nn.Module):
             config.num_heads,
             config.num_layers,
             config.dropout,
+            config.bias,
         )
         self.embedding = nn.Embedding(config.target_vocabulary, size)
         self.positions = d2l.PositionalEncoding(size, config.dropout)
         self.blocks = nn.ModuleList(D2LBlock(d2l, config) for _ in range(config.num_layers))
         self.dense = nn.LazyLinear(config.target_vocabulary)
+        if config.tied:
+            self.dense = nn.Linear(size, config.target_vocabulary, bias=False)
+            self.dense.weight = self.embedding.weight
 
     def forward(self, source: Tensor, target_input: Tensor, lengths: Tensor) -> tuple[Tensor, None]:
         """Return the logits; d2l's training loop wants two outputs."""
@@ -93,12 +104,27 @@ class D2LTransformer(nn.Module):
         self, tokens: Tensor, kept: list[Tensor | None], encoded: Tensor, lengths: Tensor
     ) -> tuple[Tensor, list[Tensor | None]]:
         """Go on from what was kept: the inputs of every layer."""
-        x = self.positions(self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim))
+        vectors = self.embedding(tokens) * math.sqrt(self.embedding.embedding_dim)
+        # The chapter's decoder gives every token that it writes the position 0.
+        offset = 0 if kept[0] is None else kept[0].shape[1]
+        places = self.positions.P[:, offset : offset + tokens.shape[1]].to(vectors.device)
+        x = self.positions.dropout(vectors + places)
         after: list[Tensor | None] = []
         for block, past in zip(self.blocks, kept, strict=True):
             x, past = block(x, past, encoded, lengths)
             after.append(past)
         return self.dense(x), after
+
+    @torch.no_grad()
+    def greedy(self, source: Tensor, lengths: Tensor, first: Tensor, num_tokens: int) -> Tensor:
+        """Write so many tokens, and keep the inputs of the layers, as d2l does."""
+        encoded = self.encoder(source, lengths)
+        kept: list[Tensor | None] = [None] * len(self.blocks)
+        written = [first]
+        for _ in range(num_tokens):
+            logits, kept = self.write(written[-1][:, None], kept, encoded, lengths)
+            written.append(logits[:, -1].argmax(-1))
+        return torch.stack(written[1:], dim=1)
 
 
 class D2LBlock(nn.Module):
@@ -107,8 +133,8 @@ class D2LBlock(nn.Module):
     def __init__(self, d2l: types.ModuleType, config: TransformerConfig) -> None:
         super().__init__()
         size, dropout = config.d_model, config.dropout
-        self.look_back = d2l.MultiHeadAttention(size, config.num_heads, dropout)
-        self.look_across = d2l.MultiHeadAttention(size, config.num_heads, dropout)
+        self.look_back = d2l.MultiHeadAttention(size, config.num_heads, dropout, config.bias)
+        self.look_across = d2l.MultiHeadAttention(size, config.num_heads, dropout, config.bias)
         self.think = d2l.PositionWiseFFN(config.d_ff, size)
         self.norms = nn.ModuleList(d2l.AddNorm(size, dropout) for _ in range(3))
 
@@ -119,7 +145,7 @@ class D2LBlock(nn.Module):
         seen = x if past is None else torch.cat((past, x), dim=1)
         visible = None
         if self.training:
-            visible = torch.arange(1, x.shape[1] + 1).repeat(len(x), 1)
+            visible = torch.arange(1, x.shape[1] + 1, device=x.device).repeat(len(x), 1)
         x = self.norms[0](x, self.look_back(x, seen, seen, visible))
         x = self.norms[1](x, self.look_across(x, encoded, encoded, lengths))
         return self.norms[2](x, self.think(x)), seen

@@ -24,13 +24,14 @@ import math
 import platform
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 
 import torch
 from paired import compare, table
 from theirs import D2LTransformer, TorchTransformer
-from torch import Tensor, nn
+from torch import nn
 from translation import (
     DROPOUT,
     LAYERS,
@@ -103,6 +104,13 @@ class Batch:
         self.source = torch.randint(4, size.words, shape) * self.mask
         self.target = torch.randint(4, size.words, shape) * self.mask
         self.target_input = torch.cat((torch.full((size.batch, 1), BOS), self.target[:, :-1]), 1)
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return it on another device."""
+        moved = copy(self)
+        for name, tensor in vars(self).items():
+            setattr(moved, name, tensor.to(device))
+        return moved
 
 
 def training_step(model: nn.Module, batch: Batch) -> Callable[[], object]:
@@ -200,16 +208,9 @@ class Decoding:
             logits, state = self.model.step(token, state)
             token = logits.argmax(-1)
 
-    @torch.no_grad()
     def theirs(self) -> None:
         """Keep the inputs of the layers, as d2l does."""
-        lengths = self.mask.sum(1)
-        encoded = self.d2l.encoder(self.source, lengths)
-        kept: list[Tensor | None] = [None] * len(self.d2l.blocks)
-        token = self.first
-        for _ in range(self.num_tokens):
-            logits, kept = self.d2l.write(token[:, None], kept, encoded, lengths)
-            token = logits[:, -1].argmax(-1)
+        self.d2l.greedy(self.source, self.mask.sum(1), self.first, self.num_tokens)
 
     @torch.no_grad()
     def nothing_kept(self) -> None:

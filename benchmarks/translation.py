@@ -22,12 +22,11 @@ import statistics
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.machinery import ModuleSpec
 
 import torch
-import torch._dynamo  # before the stand-ins below: it looks for some of those packages
 from torch import Tensor, nn
 
 from attention_book import set_seed
@@ -52,12 +51,9 @@ class StandIn(types.ModuleType):
 
 def import_d2l() -> types.ModuleType:
     """Import d2l.torch, and give it the one function that its package forgot."""
-    for name in STAND_INS:
-        if name not in sys.modules:
-            sys.modules[name] = StandIn(name)
-            sys.modules[name].__spec__ = ModuleSpec(name, None)
     try:
-        from d2l import torch as d2l
+        with stand_ins():
+            from d2l import torch as d2l
     except ImportError:
         sys.exit("d2l is not installed: pip install --no-deps d2l==1.0.3")
 
@@ -68,6 +64,21 @@ def import_d2l() -> types.ModuleType:
     d2l.sequence_mask = sequence_mask
     d2l.Animator = Curve
     return d2l
+
+
+@contextlib.contextmanager
+def stand_ins() -> Iterator[None]:
+    """Put empty modules where there are none, and take them away again: others look for them."""
+
+    missing = [name for name in STAND_INS if name not in sys.modules]
+    for name in missing:
+        sys.modules[name] = StandIn(name)
+        sys.modules[name].__spec__ = ModuleSpec(name, None)
+    try:
+        yield
+    finally:
+        for name in missing:
+            del sys.modules[name]
 
 
 class Curve:
