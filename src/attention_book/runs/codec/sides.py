@@ -1,0 +1,175 @@
+"""One side of a codec: a language in words or in subwords, with its vocabulary."""
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, cast
+
+from attention_book.runs.codec.moses import Moses
+from attention_book.text import (
+    SPECIALS,
+    SubwordTokenizer,
+    Vocabulary,
+    detokenize,
+    grammar_text,
+    grammar_tokens,
+    tokenize,
+)
+from attention_book.text.tokens import Language
+
+#: How a text is cut into words: as :func:`~attention_book.text.tokenize` does, or finer, as
+#: :func:`~attention_book.text.grammar_tokens` does.
+WordRule = Literal["plain", "grammar"]
+
+
+class Side(Protocol):
+    """What both kinds of sides can do."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The tokens that have a number."""
+        ...
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Split a text into tokens."""
+        ...
+
+    def text(self, tokens: Sequence[str]) -> str:
+        """Write tokens as readable text."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of the tokens of many texts."""
+        ...
+
+    def to_json(self) -> object:
+        """Return what JSON can hold of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Words:
+    """A side in words, always in lower case.
+
+    Attributes:
+        language: "en", "fr", "de" or "zh".
+        rule: How text is cut.
+        vocabulary: The words that have a number.
+    """
+
+    language: str
+    rule: WordRule
+    vocabulary: Vocabulary
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Split a text into words."""
+        return cut_words(text, self.language, self.rule)
+
+    def text(self, tokens: Sequence[str]) -> str:
+        """Write words as readable text."""
+        if self.rule == "grammar":
+            return grammar_text(tokens, self.language)
+        return detokenize(tokens, cast(Language, self.language))
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of the words of many texts."""
+        return [self.vocabulary.encode(self.tokens(text)) for text in texts]
+
+    def to_json(self) -> object:
+        """Return the words."""
+        return json.loads(self.vocabulary.to_json())
+
+    @classmethod
+    def from_json(cls, content: object, language: str, rule: WordRule) -> "Words":
+        """Read what :meth:`to_json` returned.
+
+        Raises:
+            ValueError: if it is something else, or the rule knows no such language.
+        """
+        cut_words("", language, rule)
+        return cls(language, rule, Vocabulary.from_json(json.dumps(content)))
+
+
+def cut_words(text: str, language: str, rule: WordRule) -> tuple[str, ...]:
+    """Cut a text into words by one of the two rules.
+
+    Raises:
+        ValueError: if the rule knows no such language.
+
+    >>> cut_words("L'homme dort.", "fr", "plain"), cut_words("L'homme dort.", "fr", "grammar")
+    (("l'homme", 'dort', '.'), ("l'", 'homme', 'dort', '.'))
+    """
+    if rule == "grammar":
+        return grammar_tokens(text, language)
+    return tokenize(text, cast(Language, language))
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """What is done to a text before it is cut into subwords, and undone afterwards.
+
+    Attributes:
+        lowercase: Whether it is read in lower case.
+        moses: Splits it, and joins it again; None: nothing does.
+    """
+
+    lowercase: bool = False
+    moses: Moses | None = None
+
+    def apart(self, text: str) -> str:
+        """Return the text as it is cut: composed (NFC), without blanks at its ends.
+
+        >>> Spelling(lowercase=True).apart(" Go! ")
+        'go!'
+        """
+        text = unicodedata.normalize("NFC", text.lower() if self.lowercase else text).strip()
+        return self.moses.split(text) if self.moses else text
+
+    def together(self, text: str) -> str:
+        """Return what was cut as one would write it, but for the capitals that were lost."""
+        return self.moses.join(text) if self.moses else text
+
+
+@dataclass(frozen=True)
+class Subwords:
+    """A side in subwords.
+
+    Attributes:
+        spelling: What is done to a text before it is cut.
+        tokenizer: Cuts it.
+        vocabulary: The specials and all pieces, in the order of the tokenizer.
+    """
+
+    spelling: Spelling
+    tokenizer: SubwordTokenizer
+    vocabulary: Vocabulary
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Split a text into subwords."""
+        return self.tokenizer.tokenize(self.spelling.apart(text))
+
+    def text(self, tokens: Sequence[str]) -> str:
+        """Join subwords to a text."""
+        return self.spelling.together(self.tokenizer.detokenize(tokens))
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of the subwords of many texts."""
+        found = self.tokenizer.encode_batch([self.spelling.apart(text) for text in texts])
+        shift = len(SPECIALS)
+        return [[number + shift for number in text] for text in found]
+
+    def to_json(self) -> object:
+        """Return the pieces."""
+        return json.loads(self.tokenizer.to_json())
+
+
+def piece_vocabulary(tokenizer: SubwordTokenizer) -> Vocabulary:
+    """Return a vocabulary of all pieces; how often each was seen is not known.
+
+    >>> tokenizer = SubwordTokenizer.train(["low lower lowest"] * 3, num_tokens=259)
+    >>> len(piece_vocabulary(tokenizer))
+    263
+    """
+    tokens = SPECIALS + tokenizer.tokens
+    return Vocabulary(tokens, (0,) * len(tokens))
