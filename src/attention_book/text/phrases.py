@@ -109,7 +109,7 @@ def phrase_lines(source: str = "en", target: str = "fr") -> tuple[tuple[str, str
         ValueError: if the languages are not two of the three.
 
     >>> phrase_lines()[0]
-    ('Go.', 'Va !')
+    ('Go.', 'Va\\u202f!')
     """
     check_languages(source, target)
     left, right = (_LANGUAGES.index(cast(PhrasebookLanguage, name)) for name in (source, target))

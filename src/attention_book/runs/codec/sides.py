@@ -4,7 +4,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 from attention_book.runs.codec.moses import Moses
 from attention_book.text import (
@@ -21,31 +21,6 @@ from attention_book.text.tokens import Language
 #: How a text is cut into words: as :func:`~attention_book.text.tokenize` does, or finer, as
 #: :func:`~attention_book.text.grammar_tokens` does.
 WordRule = Literal["plain", "grammar"]
-
-
-class Side(Protocol):
-    """What both kinds of sides can do."""
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """The tokens that have a number."""
-        ...
-
-    def tokens(self, text: str) -> tuple[str, ...]:
-        """Split a text into tokens."""
-        ...
-
-    def text(self, tokens: Sequence[str]) -> str:
-        """Write tokens as readable text."""
-        ...
-
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the numbers of the tokens of many texts."""
-        ...
-
-    def to_json(self) -> object:
-        """Return what JSON can hold of it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -162,6 +137,10 @@ class Subwords:
     def to_json(self) -> object:
         """Return the pieces."""
         return json.loads(self.tokenizer.to_json())
+
+
+#: One language of a codec.
+Side = Words | Subwords
 
 
 def piece_vocabulary(tokenizer: SubwordTokenizer) -> Vocabulary:

@@ -93,7 +93,8 @@ class TextCodec:
         spellings = _spellings(settings, languages)
         sides: Iterable[tuple[str, ...]] = zip(*draw_sample(lines), strict=True)
         texts = [
-            list(map(spelling.apart, side)) for spelling, side in zip(spellings, sides, strict=False)
+            list(map(spelling.apart, side))
+            for spelling, side in zip(spellings, sides, strict=False)
         ]
         if settings.shared:
             texts = [[text for side in texts for text in side]]

@@ -1,7 +1,7 @@
 """Corpora of any size: read line by line, kept as numbers on the disk, batched from there."""
 
-from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.corpora.files import Skipped
+from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.corpora.lines import read_lines
 from attention_book.runs.corpora.plan import BatchPlan
 from attention_book.runs.corpora.prefetch import prefetched

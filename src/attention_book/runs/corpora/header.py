@@ -68,9 +68,9 @@ class Header:
             raise ValueError("expected a header in JSON, got something else") from error
         about = content if isinstance(content, dict) else {}
         expected = {"format": _FORMAT, "byte_order": sys.byteorder}
-        for name, value in expected.items():
-            if about.get(name) != value:
-                raise ValueError(f"{name}: expected {value!r}, got {_short(about.get(name))}")
+        for name, wanted in expected.items():
+            if about.get(name) != wanted:
+                raise ValueError(f"{name}: expected {wanted!r}, got {_short(about.get(name))}")
         for field in fields(cls):
             value = about.get(field.name)
             fits = type(value) is str if field.name == "digest" else _is_size(value)

@@ -29,7 +29,7 @@ def part_of(source: str, share: float) -> Split:
         ValueError: if the share is no probability.
 
     >>> [part_of(f"This is number {number}.", 0.25) for number in range(4)]
-    ['train', 'test', 'train', 'validation']
+    ['train', 'test', 'train', 'train']
     >>> part_of("this is number 1", 0.25)
     'test'
     """

@@ -37,7 +37,7 @@ def read_lines(
             have different numbers of lines, or if nothing is found.
 
     >>> next(read_lines(DataSettings(corpus="phrasebook")))
-    ('Go.', 'Va !')
+    ('Go.', 'Va\\u202f!')
     """
     one_of("split", split, SPLITS)
     skipped = Skipped() if skipped is None else skipped

@@ -1,4 +1,4 @@
-"""Which rows make which batch: drawn anew for every epoch, the same ones for any number of ranks."""
+"""Which rows make which batch: drawn anew for every epoch, the same for any number of ranks."""
 
 import hashlib
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ class BatchPlan:
     >>> plan = BatchPlan(batch_tokens=12)
     >>> lengths = torch.tensor([3, 3, 6, 2, 3, 20])
     >>> order = plan.order(lengths, lengths, epoch=1)
-    >>> sorted(sorted(order.rows(number).tolist()) for number in range(len(order)))
-    [[0, 1, 3, 4], [2], [5]]
+    >>> [lengths[order.rows(number)].tolist() for number in range(len(order))]
+    [[20], [6, 3], [3, 3, 2]]
     """
 
     batch_tokens: int | None = None

@@ -12,7 +12,7 @@ from attention_book.foundations.checks import strict
 from attention_book.runs.corpora.files import Skipped
 from attention_book.runs.corpora.header import Header
 from attention_book.runs.corpora.plan import BatchPlan, Order
-from attention_book.runs.corpora.side import Side, SideWriter
+from attention_book.runs.corpora.side import Side
 from attention_book.runs.corpora.writing import write_folder
 from attention_book.text import Batch, CorpusError, Vocabulary
 
