@@ -4,7 +4,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from attention_book.runs.codec.moses import Moses
 from attention_book.text import (
@@ -16,11 +16,14 @@ from attention_book.text import (
     grammar_tokens,
     tokenize,
 )
+from attention_book.text.grammar.text import LANGUAGES
 from attention_book.text.tokens import Language
 
 #: How a text is cut into words: as :func:`~attention_book.text.tokenize` does, or finer, as
 #: :func:`~attention_book.text.grammar_tokens` does.
 WordRule = Literal["plain", "grammar"]
+
+_SPECIALS = frozenset(SPECIALS)
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,11 @@ class Words:
     vocabulary: Vocabulary
 
     def tokens(self, text: str) -> tuple[str, ...]:
-        """Split a text into words."""
-        return cut_words(text, self.language, self.rule)
+        """Split a text into words; one that is spelled as a special token is unknown."""
+        words = cut_words(text, self.language, self.rule)
+        if _SPECIALS.isdisjoint(words):
+            return words
+        return tuple("<unk>" if word in _SPECIALS else word for word in words)
 
     def text(self, tokens: Sequence[str]) -> str:
         """Write words as readable text."""
@@ -62,15 +68,32 @@ class Words:
         Raises:
             ValueError: if it is something else, or the rule knows no such language.
         """
-        cut_words("", language, rule)
+        check_rule(language, rule)
         return cls(language, rule, Vocabulary.from_json(json.dumps(content)))
+
+
+def check_rule(language: str, rule: str) -> None:
+    """Check that there is such a rule, and that it knows the language.
+
+    Raises:
+        ValueError: if not.
+
+    >>> check_rule("it", "plain")
+    Traceback (most recent call last):
+    ValueError: language: expected one of en, fr, zh, de, got 'it' (subwords know them all)
+    """
+    known = {"plain": get_args(Language), "grammar": LANGUAGES}
+    if rule not in known:
+        raise ValueError(f"word_rule: expected one of {', '.join(known)}, got {rule!r}")
+    if language not in known[rule]:
+        expected = ", ".join(known[rule])
+        raise ValueError(
+            f"language: expected one of {expected}, got {language!r} (subwords know them all)"
+        )
 
 
 def cut_words(text: str, language: str, rule: WordRule) -> tuple[str, ...]:
     """Cut a text into words by one of the two rules.
-
-    Raises:
-        ValueError: if the rule knows no such language.
 
     >>> cut_words("L'homme dort.", "fr", "plain"), cut_words("L'homme dort.", "fr", "grammar")
     (("l'homme", 'dort', '.'), ("l'", 'homme', 'dort', '.'))

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from attention_book.runs.codec.learning import count_words, draw_sample, word_vocabularies
 from attention_book.runs.codec.moses import Moses
@@ -14,7 +14,7 @@ from attention_book.runs.codec.sides import (
     Subwords,
     WordRule,
     Words,
-    cut_words,
+    check_rule,
     piece_vocabulary,
 )
 from attention_book.runs.settings import RunSettings, TextSettings
@@ -85,7 +85,7 @@ class TextCodec:
         """
         if settings.unit == "words":
             for language in languages:  # refuse before the corpus is read
-                cut_words("", language, word_rule)
+                check_rule(language, word_rule)
             counts = count_words(lines, languages, word_rule)
             found = word_vocabularies(counts, settings.min_frequency)
             words = [Words(*side) for side in zip(languages, (word_rule,) * 2, found, strict=True)]
@@ -185,8 +185,7 @@ class TextCodec:
         settings = RunSettings.from_dict({"text": content["settings"]}).text
         source, target = map(str, content["languages"])
         languages, rule = (source, target), content["word_rule"]
-        if rule not in get_args(WordRule):
-            raise ValueError(f"word_rule: expected one of {get_args(WordRule)}, got {rule!r}")
+        check_rule("en", rule)
         if settings.unit == "words":
             left, right = content["sides"]
             sides = (Words.from_json(left, source, rule), Words.from_json(right, target, rule))

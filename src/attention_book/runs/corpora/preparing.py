@@ -25,7 +25,7 @@ def learn_codec(data: DataSettings, text: TextSettings) -> TextCodec:
         CorpusError: if the corpus cannot be read.
         ImportError: if a library of the extra "text" is needed and not installed.
 
-    >>> codec = learn_codec(DataSettings(num_train=200), TextSettings())
+    >>> codec = learn_codec(DataSettings(corpus="phrasebook"), TextSettings())
     >>> codec.source_tokens("The girl reads.")
     ('the', 'girl', 'reads', '.')
     """
@@ -65,7 +65,7 @@ def prepare_split(
         OSError: if it cannot be written.
 
     >>> from tempfile import TemporaryDirectory
-    >>> data = DataSettings(num_train=200)
+    >>> data = DataSettings(corpus="phrasebook", num_train=200)
     >>> codec = learn_codec(data, TextSettings())
     >>> with TemporaryDirectory() as folder:
     ...     len(prepare_split(Path(folder) / "train", data, "train", codec))
@@ -91,8 +91,9 @@ def corpus_digest(data: DataSettings, split: Split, codec: TextCodec) -> str:
     Raises:
         CorpusError: if a file cannot be read.
 
-    >>> codec = learn_codec(DataSettings(num_train=200), TextSettings())
-    >>> one, other = (corpus_digest(DataSettings(), split, codec) for split in ("train", "test"))
+    >>> data = DataSettings(corpus="phrasebook")
+    >>> codec = learn_codec(data, TextSettings())
+    >>> one, other = (corpus_digest(data, split, codec) for split in ("train", "test"))
     >>> one == other
     False
     """
