@@ -117,6 +117,27 @@ def test_words_are_those_of_tokenize(text):
     assert codec.target_text(tokenize(text, "de")) == detokenize(tokenize(text, "de"), "de")
 
 
+def test_chinese_is_read_the_same_with_blanks_between_words_and_without():
+    lines = [("欢迎 来 北京 。", "Welcome to Peking ."), ("北京 欢迎 你 。", "Peking is glad.")] * 3
+    for moses in (False, True):
+        settings = TextSettings(unit="subwords", num_pieces=300, moses=moses)
+        codec = TextCodec.learn(lines, settings, ("zh", "en"))
+        assert codec.source_tokens("欢迎来北京。") == codec.source_tokens("欢迎 来  北京 。")
+        assert codec.source_text(codec.source_tokens("欢迎 来 北京 。")) == "欢迎来北京。"
+    codec = TextCodec.learn(lines, TextSettings(unit="subwords", num_pieces=300), ("zh", "en"))
+    assert codec.target_text(codec.target_tokens("Welcome to 北京 !")) == "Welcome to 北京 !"
+
+
+@every_codec
+def test_half_a_character_is_shown_as_such_and_no_error(name):
+    codec = CODECS[name]
+    [(source, target)] = codec.encode_pairs([("a \ud800", "\udcff b")])
+    assert source
+    assert target
+    if name != "words":
+        assert "\ufffd" in codec.source_text(codec.source_tokens("a \ud800"))
+
+
 def test_moses_splits_before_the_subwords_and_joins_after_them():
     codec, moses = CODECS["moses"], Moses("de")
     for _, target in LINES[:3]:

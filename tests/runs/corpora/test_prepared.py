@@ -110,7 +110,7 @@ PLANS = st.builds(
 
 
 @given(plan=PLANS, epoch=st.integers(0, 3), world=st.integers(1, 5))
-@settings(max_examples=50)
+@settings(max_examples=15)
 def test_the_ranks_together_have_the_batches_of_one_process(corpus, pairs, plan, epoch, world):
     alone = list(corpus.batches(plan, epoch))
     ranks = [list(corpus.batches(plan, epoch, rank=rank, world=world)) for rank in range(world)]
@@ -124,7 +124,7 @@ def test_the_ranks_together_have_the_batches_of_one_process(corpus, pairs, plan,
 
 
 @given(plan=PLANS, start=st.integers(0, 120))
-@settings(max_examples=50)
+@settings(max_examples=20)
 def test_a_start_leaves_out_what_stands_before_it(corpus, plan, start):
     whole = list(corpus.batches(plan, 2))
     rest = list(corpus.batches(plan, 2, start=start))

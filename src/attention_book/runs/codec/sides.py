@@ -1,6 +1,7 @@
 """One side of a codec: a language in words or in subwords, with its vocabulary."""
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +18,15 @@ from attention_book.text import (
     tokenize,
 )
 from attention_book.text.grammar.text import LANGUAGES
-from attention_book.text.tokens import Language
+from attention_book.text.tokens import Language, without_blanks
 
 #: How a text is cut into words: as :func:`~attention_book.text.tokenize` does, or finer, as
 #: :func:`~attention_book.text.grammar_tokens` does.
 WordRule = Literal["plain", "grammar"]
 
 _SPECIALS = frozenset(SPECIALS)
+# Half of a character of two in UTF-16, which is none and has no bytes.
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -108,20 +111,28 @@ class Spelling:
     """What is done to a text before it is cut into subwords, and undone afterwards.
 
     Attributes:
+        language: Chinese is read without blanks between its words, whether or not they are
+            written.
         lowercase: Whether it is read in lower case.
         moses: Splits it, and joins it again; None: nothing does.
     """
 
+    language: str
     lowercase: bool = False
     moses: Moses | None = None
 
     def apart(self, text: str) -> str:
         """Return the text as it is cut: composed (NFC), without blanks at its ends.
 
-        >>> Spelling(lowercase=True).apart(" Go! ")
+        >>> Spelling("en", lowercase=True).apart(" Go! ")
         'go!'
+        >>> Spelling("zh").apart("欢迎 来 北京 。")
+        '欢迎来北京。'
         """
-        text = unicodedata.normalize("NFC", text.lower() if self.lowercase else text).strip()
+        text = _HALF.sub("\ufffd", text.lower() if self.lowercase else text)
+        text = unicodedata.normalize("NFC", text).strip()
+        if self.language == "zh":
+            text = without_blanks(text)
         return self.moses.split(text) if self.moses else text
 
     def together(self, text: str) -> str:

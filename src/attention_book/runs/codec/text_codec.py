@@ -197,8 +197,11 @@ class TextCodec:
 
 
 def _spellings(settings: TextSettings, languages: tuple[str, str]) -> tuple[Spelling, Spelling]:
-    source, target = (Moses(language) if settings.moses else None for language in languages)
-    return Spelling(settings.lowercase, source), Spelling(settings.lowercase, target)
+    source, target = (
+        Spelling(language, settings.lowercase, Moses(language) if settings.moses else None)
+        for language in languages
+    )
+    return source, target
 
 
 def _subwords(
