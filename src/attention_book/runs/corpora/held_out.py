@@ -7,6 +7,7 @@ from typing import Literal
 
 from attention_book.foundations.checks import check_probability
 
+#: A part of a corpus.
 Split = Literal["train", "validation", "test"]
 #: What a corpus is divided into.
 SPLITS: tuple[Split, ...] = ("train", "validation", "test")
