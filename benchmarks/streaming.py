@@ -69,8 +69,12 @@ def main() -> None:
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         found = json.loads(done.stdout)
         memory = found.pop("memory")
-        told = "; ".join(f"{name}: {value:,.4g}" for name, value in found.items())
+        told = "; ".join(f"{name}: {written(value)}" for name, value in found.items())
         print(f"| {stage} | {told} | {memory:.2f} |", flush=True)
+
+
+def written(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def pairs_file(options: argparse.Namespace) -> Path:
@@ -101,19 +105,17 @@ def prepare(options: argparse.Namespace) -> dict[str, Any]:
     """Learn subwords from all lines, and write the numbers of the training part."""
     data = DataSettings(corpus=None, train=(str(pairs_file(options)),), source="a", target="b")
     (folder := options.folder / f"prepared-{options.lines}").mkdir(exist_ok=True)
-    start = time.perf_counter(), time.process_time()
+    start = time.process_time()
     codec = learn_codec(data, TextSettings(unit="subwords", num_pieces=8000))
-    learned = time.perf_counter(), time.process_time()
+    learned = time.process_time()
     corpus = prepare_split(folder / "train", data, "train", codec)
-    written = time.perf_counter(), time.process_time()
+    done = time.process_time()
     (folder / "codec.json").write_text(codec.to_json(), encoding="utf-8")
     return {
         "pairs": len(corpus),
         "numbers": corpus.header.num_sources + corpus.header.num_targets,
-        "seconds to learn 8000 subwords": learned[0] - start[0],
-        "(of CPU)": learned[1] - start[1],
-        "seconds to write the numbers": written[0] - learned[0],
-        "(of CPU) ": written[1] - learned[1],
+        "CPU seconds to learn 8,000 subwords": learned - start,
+        "CPU seconds to write the numbers": done - learned,
     }
 
 

@@ -204,12 +204,17 @@ def test_lower_case_does_not_know_capitals():
         (TextSettings(min_frequency=9), LANGUAGES, [("a", "b")], "expected words seen 9 times"),
         (SETTINGS["shared"], LANGUAGES, [], "texts: expected at least one that is not empty"),
         (SETTINGS["separate"], LANGUAGES, [("a", " ")], "texts: expected at least one"),
-        (TextSettings(unit="subwords", num_pieces=255), LANGUAGES, LINES, "expected 256 or more"),
     ],
 )
 def test_nothing_to_learn_from_is_an_error(settings, languages, lines, message):
     with pytest.raises(ValueError, match=message):
         TextCodec.learn(lines, settings, languages)
+
+
+def test_fewer_subwords_than_bytes_are_refused_before_the_corpus_is_read():
+    with pytest.raises(ValueError, match="num_pieces: expected 256 or more, got 255"):
+        TextSettings(unit="subwords", num_pieces=255)
+    assert TextSettings(num_pieces=255).unit == "words"  # where it does not matter
 
 
 def test_a_language_without_rules_is_refused_before_the_corpus_is_read():

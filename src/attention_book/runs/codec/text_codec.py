@@ -79,8 +79,7 @@ class TextCodec:
             word_rule: Which rule cuts words.
 
         Raises:
-            ValueError: if there is nothing to learn from, a language has no rule for words, or
-                there is room for fewer subwords than the 256 bytes.
+            ValueError: if there is nothing to learn from, or a language has no rule for words.
             ImportError: if tokenizers or sacremoses are needed and not installed.
         """
         if settings.unit == "words":

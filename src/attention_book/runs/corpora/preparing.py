@@ -21,7 +21,7 @@ def learn_codec(data: DataSettings, text: TextSettings) -> TextCodec:
     Words of the grammar are cut as the grammar cuts them.
 
     Raises:
-        ValueError: if a language has no rule for words, or there is room for too few subwords.
+        ValueError: if a language has no rule for words.
         CorpusError: if the corpus cannot be read.
         ImportError: if a library of the extra "text" is needed and not installed.
 
