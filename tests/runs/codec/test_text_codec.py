@@ -4,7 +4,7 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attention_book.runs import TextCodec, TextSettings
@@ -41,6 +41,7 @@ def spoken(text):
 
 @every_codec
 @given(lines=st.lists(st.tuples(TEXT, TEXT), max_size=5))
+@example(lines=LINES)
 def test_many_lines_at_once_have_the_numbers_of_each_line(name, lines):
     codec = CODECS[name]
     one_by_one = [
