@@ -45,6 +45,7 @@ EXTRAS = {
     "pooch": {"text.corpora"},
     "tqdm": {"text.corpora", "training.progress"},
     "tokenizers": {"text.bpe"},
+    "sacremoses": {"runs.codec.moses"},
     "safetensors": {"training.checkpoints.checkpoint"},
     "sacrebleu": {"metrics.bleu"},
     "statsmodels": {"course.datasets.series", "models.forecasting.baselines"},

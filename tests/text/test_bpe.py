@@ -1,5 +1,7 @@
 """Subwords spell every text and bring it back, letter by letter."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,6 +73,59 @@ def test_json_brings_it_back():
     assert again.tokens == TOKENIZER.tokens
     assert [again.tokenize(t) for t in TEXTS] == [TOKENIZER.tokenize(t) for t in TEXTS]
     assert again.to_json() == TOKENIZER.to_json()
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
+def test_many_texts_at_once_have_the_pieces_of_each(texts):
+    found = TOKENIZER.encode_batch(texts)
+    pieces = TOKENIZER.tokens
+    assert [tuple(pieces[number] for number in text) for text in found] == [
+        TOKENIZER.tokenize(text) for text in texts
+    ]
+
+
+MODEL = json.loads(TOKENIZER.to_json())["tokenizer"]["model"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"vocab": {}},
+        {"vocab": MODEL["vocab"] | {"more": 999}},
+        {"vocab": MODEL["vocab"] | {"Ā": 1}},
+        {"vocab": {"中" if piece == "A" else piece: n for piece, n in MODEL["vocab"].items()}},
+        {"vocab": MODEL["vocab"] | {"中": 340}},
+        {"vocab": MODEL["vocab"] | {"A": "1"}},
+        {"merges": [["A", "中"]]},
+        {"merges": [["A", "A"]]},
+        {"merges": [["A"]]},
+        {"merges": "AB"},
+        {"merges": None},
+    ],
+)
+def test_pieces_that_cannot_be_are_refused(change):
+    content = json.loads(TOKENIZER.to_json()) | {"tokenizer": {"model": MODEL | change}}
+    text = json.dumps(content)
+    with pytest.raises(ValueError, match="text: expected subwords in JSON"):
+        SubwordTokenizer.from_json(text)
+
+
+def test_a_file_can_ask_the_library_for_nothing_but_pieces():
+    content = json.loads(TOKENIZER.to_json())
+    content["tokenizer"] |= {
+        "truncation": {"max_length": 1, "strategy": "LongestFirst", "direction": "Right"},
+        "normalizer": {"type": "Lowercase"},
+        "added_tokens": [{"id": 0, "content": "old", "special": True}],
+    }
+    again = SubwordTokenizer.from_json(json.dumps(content))
+    assert again.tokenize(TEXTS[0]) == TOKENIZER.tokenize(TEXTS[0])
+
+
+def test_merges_of_older_versions_are_read():
+    content = json.loads(TOKENIZER.to_json())
+    model = content["tokenizer"]["model"]
+    model["merges"] = [" ".join(pair) for pair in model["merges"]]
+    assert SubwordTokenizer.from_json(json.dumps(content)).to_json() == TOKENIZER.to_json()
 
 
 def test_half_a_character_is_shown_as_such():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from attention_book.text import CorpusError, SentencePair, detokenize, phrases, tokenize
-from attention_book.text.phrases import phrasebook, topics
+from attention_book.text.phrases import phrase_lines, phrasebook, topics
 
 FOLDER = files("attention_book.text") / "data" / "phrasebook"
 FILES = {file.name: file for folder in FOLDER.iterdir() for file in folder.iterdir()}
@@ -420,3 +420,11 @@ def test_a_damaged_line_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(phrases, "files", lambda package: tmp_path)
     with pytest.raises(CorpusError, match=r"home\.tsv:2: expected English TAB .* got 2 columns"):
         phrases._lines_of("at_home", "home")
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("zh", "en")])
+def test_the_lines_as_they_are_written_have_the_tokens_of_the_phrases(source, target):
+    lines = phrase_lines(source, target)
+    assert len(set(lines)) == len(lines)
+    tokens = dict.fromkeys((tokenize(a, source), tokenize(b, target)) for a, b in lines)
+    assert list(tokens) == [(pair.source, pair.target) for pair in phrasebook(source, target)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.text import detokenize, tokenize
+from attention_book.text import detokenize, tokenize, tokens
 
 EUROPEAN = st.sampled_from(["en", "fr", "de"])
 LANGUAGES = st.sampled_from(["en", "fr", "de", "zh"])
@@ -119,3 +119,17 @@ def test_chinese_words_are_where_the_blanks_say(tokens):
 )
 def test_text_reads_as_its_language_is_written(tokens, language, text):
     assert detokenize(tokens, language) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("欢迎 来 北京 。", "欢迎来北京。"),
+        ("我 用  Python 和 C++ 。", "我用Python和C++。"),
+        ("Tom and Mary", "Tom and Mary"),
+        ("《 Tom and Mary 》", "《Tom and Mary》"),
+        ("", ""),
+    ],
+)
+def test_chinese_needs_no_blanks(text, expected):
+    assert tokens.without_blanks(text) == expected

@@ -141,3 +141,12 @@ def test_a_vocabulary_needs_every_special():
 def test_special_numbers_can_be_told_apart(ids):
     with pytest.raises(ValueError, match="special tokens: expected different numbers from 0 on"):
         SpecialIds(**ids)
+
+
+def test_words_that_were_counted_before_have_the_same_numbers():
+    sentences = [("a", "b", "<unk>"), ("b", "c", "a"), ("b", "<pad>")]
+    counts = Counter(word for sentence in sentences for word in sentence)
+    for frequency in (1, 2, 3):
+        built = Vocabulary.build(sentences, min_frequency=frequency)
+        assert Vocabulary.from_counts(counts, min_frequency=frequency) == built
+    assert counts["<unk>"] == 1  # the counts are left alone

@@ -69,9 +69,7 @@ class SubwordTokenizer:
         if not any(lines):
             raise ValueError("texts: expected at least one that is not empty, got none")
         library = _library()
-        tokenizer = library.Tokenizer(library.models.BPE())
-        tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
-        tokenizer.decoder = library.decoders.ByteLevel()
+        tokenizer = _of_bytes(library.models.BPE())
         trainer = library.trainers.BpeTrainer(
             vocab_size=num_tokens,
             min_frequency=min_frequency,
@@ -91,6 +89,18 @@ class SubwordTokenizer:
         """Split a text into pieces."""
         return tuple(_readable(piece) for piece in self._tokenizer.encode(text).tokens)
 
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return for many texts the numbers of their pieces, which are their places in ``tokens``.
+
+        It is the fast way: all texts at once, on all processors.
+
+        >>> tokenizer = SubwordTokenizer.train(["low lower lowest"] * 3, num_tokens=259)
+        >>> [[tokenizer.tokens[number] for number in text] for text in
+        ...  tokenizer.encode_batch(["low", "lower"])]
+        [['low'], ['low', 'e', 'r']]
+        """
+        return [found.ids for found in self._tokenizer.encode_batch_fast(list(texts))]
+
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join pieces; what is no whole character (a model may say so) becomes U+FFFD."""
         return b"".join(map(_bytes, tokens)).decode("utf-8", errors="replace")
@@ -104,6 +114,9 @@ class SubwordTokenizer:
     def from_json(cls, text: str) -> "SubwordTokenizer":
         """Read what :meth:`to_json` wrote.
 
+        Of the text only the pieces and their order are taken, and checked: a file can ask the
+        library for nothing else.
+
         Raises:
             ValueError: if the text is something else.
             ImportError: if tokenizers is not installed.
@@ -112,7 +125,8 @@ class SubwordTokenizer:
         try:
             content = json.loads(text)
             found = content["format"]
-            tokenizer = library.Tokenizer.from_str(json.dumps(content["tokenizer"]))
+            pieces, joined = _checked(content["tokenizer"]["model"])
+            tokenizer = _of_bytes(library.models.BPE(pieces, joined))
         except Exception as error:  # the library raises Exception itself
             raise ValueError(f"text: expected subwords in JSON, got {text[:40]!r}") from error
         if found != _FORMAT:
@@ -124,6 +138,34 @@ def _library() -> ModuleType:
     with from_extra("text", "tokenizers"):
         import tokenizers
     return tokenizers
+
+
+def _of_bytes(model: Any) -> Any:
+    """Return a tokenizer of the library's that spells every text in bytes, and joins them."""
+    library = _library()
+    tokenizer = library.Tokenizer(model)
+    tokenizer.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = library.decoders.ByteLevel()
+    return tokenizer
+
+
+def _checked(model: Any) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """Return the numbers of all pieces, and which two were joined, in this order.
+
+    Raises:
+        ValueError: if they are not numbered from 0 on, a byte is missing, or a joined piece is.
+    """
+    pieces: dict[str, int] = dict(model["vocab"])
+    # Older versions of the library write the two with a blank between them.
+    pairs = [each.split(" ") if isinstance(each, str) else each for each in model["merges"]]
+    joined = [(str(left), str(right)) for left, right in pairs]
+    if sorted(pieces.values()) != list(range(len(pieces))) or not _BYTE_OF.keys() <= pieces.keys():
+        raise ValueError("expected every byte, and numbers from 0 on")
+    if not all({left, right, left + right} <= pieces.keys() for left, right in joined):
+        raise ValueError("expected pieces that are joined from pieces")
+    for piece in pieces:
+        _readable(piece)
+    return pieces, joined
 
 
 def _readable(piece: str) -> str:

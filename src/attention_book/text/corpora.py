@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.text.downloads import download
@@ -103,45 +104,87 @@ def load_corpus(
     >>> load_corpus("tatoeba-eng-fra", limit=2)[1].target  # doctest: +SKIP
     ('salut', '!')
     """
-    if name not in _CORPORA:
-        raise ValueError(f"name: expected one of {', '.join(_CORPORA)}, got {name!r}")
-    corpus = _CORPORA[name]
-    if split not in corpus.splits:
-        expected = ", ".join(corpus.splits)
-        raise ValueError(f"split: expected one of {expected} for {name}, got {split!r}")
     if limit is not None and limit < 1:
         raise ValueError(f"limit: expected 1 or more, got {limit}")
-    if name == "tatoeba-eng-fra":
-        return _read_tatoeba(corpus.languages, limit, progress)
-    return _read_multi30k(corpus.languages, _MULTI30K_SPLITS[split], limit, progress)
+    with open_corpus(name, split=split, progress=progress) as corpus:
+        reading = pairs_from_lines(
+            corpus.lines,
+            name=corpus.path,
+            languages=corpus.languages,
+            limit=limit,
+            on_problem="raise" if corpus.is_checked else "skip",
+        )
+    _warn_of_problems(corpus.path, reading)
+    return reading.pairs
 
 
-def _read_tatoeba(
-    languages: tuple[Language, Language], limit: int | None, progress: bool | None
-) -> tuple[SentencePair, ...]:
+class OpenCorpus(NamedTuple):
+    """A corpus that is being read, line by line, as it is written.
+
+    Attributes:
+        path: What to call it in an error.
+        lines: Lines "source TAB target" in UTF-8.
+        languages: Of the two columns.
+        is_checked: Whether every line is known to be a pair of sentences.
+    """
+
+    path: str
+    lines: Iterable[bytes]
+    languages: tuple[Language, Language]
+    is_checked: bool
+
+
+@contextmanager
+def open_corpus(
+    name: str, *, split: str = "train", progress: bool | None = None
+) -> Iterator[OpenCorpus]:
+    """Open a corpus to read its lines as they are written; found as :func:`load_corpus` does.
+
+    Raises:
+        ValueError: if there is no such corpus or split.
+        CorpusError: if a file is missing and cannot be downloaded, or is damaged.
+        ImportError: if something is to be downloaded, and pooch or tqdm is not installed.
+
+    >>> with open_corpus("tatoeba-eng-fra") as corpus:  # doctest: +SKIP
+    ...     next(iter(corpus.lines))
+    b'Go.\\tVa !\\n'
+    """
+    if name not in _CORPORA:
+        raise ValueError(f"name: expected one of {', '.join(_CORPORA)}, got {name!r}")
+    languages, splits = _CORPORA[name].languages, _CORPORA[name].splits
+    if split not in splits:
+        expected = ", ".join(splits)
+        raise ValueError(f"split: expected one of {expected} for {name}, got {split!r}")
+    opened = (
+        _open_tatoeba(progress)
+        if name == "tatoeba-eng-fra"
+        else _open_multi30k(languages, _MULTI30K_SPLITS[split], progress)
+    )
+    with opened as (path, lines):
+        yield OpenCorpus(path, lines, languages, is_checked=not path.endswith(_TATOEBA_MEMBER))
+
+
+@contextmanager
+def _open_tatoeba(progress: bool | None) -> Iterator[tuple[str, Iterable[bytes]]]:
     folder = _own_folder()
     if folder is not None and (folder / _TATOEBA_LINES).exists():
         path = folder / _TATOEBA_LINES
         with _reading(path), path.open("rb") as lines:
-            return pairs_from_lines(lines, name=str(path), languages=languages, limit=limit).pairs
+            yield str(path), lines
+        return
     path = _find("fra-eng.zip", progress)
     with _reading(path), zipfile.ZipFile(path) as archive, archive.open(_TATOEBA_MEMBER) as lines:
-        name = f"{path}/{_TATOEBA_MEMBER}"
-        reading = pairs_from_lines(
-            lines, name=name, languages=languages, limit=limit, on_problem="skip"
-        )
-    _warn_of_problems(name, reading)
-    return reading.pairs
+        yield f"{path}/{_TATOEBA_MEMBER}", lines
 
 
-def _read_multi30k(
-    languages: tuple[Language, Language], stem: str, limit: int | None, progress: bool | None
-) -> tuple[SentencePair, ...]:
+@contextmanager
+def _open_multi30k(
+    languages: tuple[Language, Language], stem: str, progress: bool | None
+) -> Iterator[tuple[str, Iterable[bytes]]]:
     left, right = [_find(f"multi30k/{stem}.{language}.gz", progress) for language in languages]
     name = f"{left} and {right.name}"
     with _reading(left, right), gzip.open(left) as sources, gzip.open(right) as targets:
-        lines = _side_by_side(sources, targets, name)
-        return pairs_from_lines(lines, name=name, languages=languages, limit=limit).pairs
+        yield name, _side_by_side(sources, targets, name)
 
 
 def _side_by_side(sources: Iterable[bytes], targets: Iterable[bytes], name: str) -> Iterator[bytes]:
@@ -157,7 +200,7 @@ def _warn_of_problems(name: str, reading: Reading) -> None:
         first = reading.problems[0]
         warnings.warn(
             f"{name}: {len(reading.problems)} lines left out; line {first.line}: {first.reason}",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -172,16 +172,9 @@ def pairs_from_lines(
 def _parse(
     line: bytes, number: int, languages: tuple[Language, Language], max_tokens: int | None
 ) -> SentencePair | Problem:
-    try:  # a byte order mark may stay: tokenize drops it, like all that is invisible
-        columns = line.rstrip(b"\r\n").decode("utf-8").split("\t")
-    except UnicodeDecodeError as error:
-        reason = f"expected UTF-8, got the byte 0x{line[error.start]:02x} at byte {error.start + 1}"
-        return Problem(number, reason)
-    if b"\0" in line:  # UTF-16 without its mark can pass for UTF-8, but for these
-        return Problem(number, f"expected UTF-8, got a null byte at byte {line.index(0) + 1}")
-    if len(columns) != 2:
-        tabs = f"{len(columns) - 1} tabs" if len(columns) > 1 else "no tab"
-        return Problem(number, f"expected source TAB target, got {tabs}")
+    columns = columns_of(line, number)
+    if isinstance(columns, Problem):
+        return columns
     source, target = tokenize(columns[0], languages[0]), tokenize(columns[1], languages[1])
     for side, tokens in (("source", source), ("target", target)):
         if not tokens:
@@ -190,6 +183,38 @@ def _parse(
             reason = f"expected at most {max_tokens} tokens, got {len(tokens)} in the {side}"
             return Problem(number, reason)
     return SentencePair(source, target)
+
+
+def columns_of(line: bytes, number: int) -> tuple[str, str] | Problem:
+    """Return the two sides of a line "source TAB target", or what is wrong with it.
+
+    >>> columns_of("Go.\\tVa !".encode(), 1)
+    ('Go.', 'Va !')
+    """
+    text = text_of(line, number)
+    if isinstance(text, Problem):
+        return text
+    columns = text.split("\t")
+    if len(columns) != 2:
+        tabs = f"{len(columns) - 1} tabs" if len(columns) > 1 else "no tab"
+        return Problem(number, f"expected source TAB target, got {tabs}")
+    return columns[0], columns[1]
+
+
+def text_of(line: bytes, number: int) -> str | Problem:
+    """Return a line of a file without its end, or what is wrong with its bytes.
+
+    >>> text_of(b"caf\\xe9", 7).reason
+    'expected UTF-8, got the byte 0xe9 at byte 4'
+    """
+    try:  # a byte order mark may stay: tokenize drops it, like all that is invisible
+        text = line.rstrip(b"\r\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        reason = f"expected UTF-8, got the byte 0x{line[error.start]:02x} at byte {error.start + 1}"
+        return Problem(number, reason)
+    if b"\0" in line:  # UTF-16 without its mark can pass for UTF-8, but for these
+        return Problem(number, f"expected UTF-8, got a null byte at byte {line.index(0) + 1}")
+    return text
 
 
 def _nothing_found(name: str, problems: Sequence[Problem]) -> str:

@@ -9,7 +9,7 @@ a line for each way.
 
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
 from attention_book.text.pairs import CorpusError, SentencePair
 from attention_book.text.tokens import tokenize
@@ -94,6 +94,32 @@ def _lines() -> tuple[tuple[tuple[str, ...], ...], ...]:
 
 
 def _lines_of(folder: str, topic: str) -> list[tuple[tuple[str, ...], ...]]:
+    return [
+        tuple(tokenize(side, language) for side, language in zip(line, _LANGUAGES, strict=True))
+        for line in _written(folder, topic)
+    ]
+
+
+def phrase_lines(source: str = "en", target: str = "fr") -> tuple[tuple[str, str], ...]:
+    """Return the phrases of the book in two languages as they are written, each pair once.
+
+    Chinese has a blank between words.
+
+    Raises:
+        ValueError: if the languages are not two of the three.
+
+    >>> phrase_lines()[0]
+    ('Go.', 'Va\\u202f!')
+    """
+    check_languages(source, target)
+    left, right = (_LANGUAGES.index(cast(PhrasebookLanguage, name)) for name in (source, target))
+    topics = ((folder, name) for folder, names in _TOPICS.items() for name in names)
+    lines = (line for topic in topics for line in _written(*topic))
+    return tuple(dict.fromkeys((line[left], line[right]) for line in lines))
+
+
+def _written(folder: str, topic: str) -> list[list[str]]:
+    """Return the lines of a topic as they are written."""
     name = f"{topic}.tsv"
     phrases = files("attention_book.text") / "data" / "phrasebook"
     text = (phrases / folder / name).read_text(encoding="utf-8")
@@ -105,6 +131,5 @@ def _lines_of(folder: str, topic: str) -> list[tuple[tuple[str, ...], ...]]:
                 f"{name}:{number}: expected English TAB French TAB Chinese, "
                 f"got {len(columns)} columns"
             )
-        sides = zip(columns, _LANGUAGES, strict=True)
-        lines.append(tuple(tokenize(side, language) for side, language in sides))
+        lines.append(columns)
     return lines

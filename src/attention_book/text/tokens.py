@@ -23,6 +23,7 @@ _MARK = "[" + re.escape("".join(sorted(_CLOSING | _OPENING)) + '"') + "]"
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 _CHINESE = re.compile(f"[{_HAN}{''.join(sorted(_CHINESE_CLOSING | _CHINESE_OPENING))}]")
 _BLANK_BESIDE_CHINESE = re.compile(rf"{_CHINESE.pattern}\s|\s{_CHINESE.pattern}")
+_BLANKS_BESIDE_CHINESE = re.compile(rf"(?<={_CHINESE.pattern})\s+|\s+(?={_CHINESE.pattern})")
 
 # A mark between two digits belongs to the number: 3.50, 1,000, 10:30.
 _NUMBER_MARK = r"(?<=\d)[.,:](?=\d)"
@@ -72,6 +73,15 @@ def tokenize(text: str, language: Language) -> tuple[str, ...]:
     if language != "zh":
         text = text.replace("’", "'")
     return tuple(_WORDS.findall(text))
+
+
+def without_blanks(text: str) -> str:
+    """Write Chinese without the blanks between its words; other blanks stay.
+
+    >>> without_blanks("欢迎 来 北京 , Tom and Mary 。")
+    '欢迎来北京, Tom and Mary。'
+    """
+    return _BLANKS_BESIDE_CHINESE.sub("", text)
 
 
 def detokenize(tokens: Sequence[str], language: Language) -> str:

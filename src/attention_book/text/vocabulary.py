@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,14 +102,25 @@ class Vocabulary:
             ValueError: if ``min_frequency`` is below 1.
             TypeError: if a sentence is a string rather than its tokens.
         """
-        if min_frequency < 1:
-            raise ValueError(f"min_frequency: expected 1 or more, got {min_frequency}")
         counts: Counter[str] = Counter()
         for sentence in sentences:
             counts.update(_checked(sentence))
-        for special in SPECIALS:
-            del counts[special]
-        kept = [(token, count) for token, count in counts.items() if count >= min_frequency]
+        return cls.from_counts(counts, min_frequency=min_frequency)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], *, min_frequency: int = 1) -> "Vocabulary":
+        """Number the tokens as :meth:`build` does, where they have been counted already.
+
+        Raises:
+            ValueError: if ``min_frequency`` is below 1.
+
+        >>> Vocabulary.from_counts({"go": 1, ".": 2}).tokens[4:]
+        ('.', 'go')
+        """
+        if min_frequency < 1:
+            raise ValueError(f"min_frequency: expected 1 or more, got {min_frequency}")
+        words = counts.keys() - set(SPECIALS)
+        kept = [(word, counts[word]) for word in words if counts[word] >= min_frequency]
         kept.sort(key=lambda item: (-item[1], item[0]))
         return cls(
             SPECIALS + tuple(token for token, _ in kept),

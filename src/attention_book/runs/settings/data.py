@@ -1,12 +1,15 @@
 """The settings of the data: a corpus by its name, or files of one's own."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.runs.settings.checking import one_of
 
 #: The corpora with a name, each of which knows its languages and splits.
 CORPORA = ("grammar", "phrasebook", "tatoeba-eng-fra", "multi30k-en-de", "multi30k-en-fr")
+
+OnProblem = Literal["raise", "skip"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +31,9 @@ class DataSettings:
             no files of their own. A source sentence is in one part only, whatever its
             translations, and in the same one each time.
         max_tokens: Pairs with a longer side are left out of the training, and counted.
+        on_problem: What is done with a line that is no pair of sentences (no tab, a bad
+            encoding, an empty side): "raise" stops and names it; "skip" leaves it out, and
+            counts it.
 
     Raises:
         ValueError: if there is neither corpus nor file, or both, or a number is out of range.
@@ -45,6 +51,7 @@ class DataSettings:
     num_train: int | None = None
     held_out: float = 0.02
     max_tokens: int = 256
+    on_problem: OnProblem = "raise"
 
     def __post_init__(self) -> None:
         """Refuse now what would fail after minutes of training."""
@@ -61,6 +68,7 @@ class DataSettings:
                 raise ValueError(
                     f"{name}: expected one file or two, got {len(getattr(self, name))}"
                 )
+        one_of("on_problem", self.on_problem, get_args(OnProblem))
         if not 0 < self.held_out < 0.5:
             raise ValueError(f"held_out: expected a share below a half, got {self.held_out}")
         check_sizes(max_tokens=self.max_tokens)

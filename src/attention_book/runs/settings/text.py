@@ -8,6 +8,8 @@ from attention_book.runs.settings.checking import one_of
 
 Unit = Literal["words", "subwords"]
 
+NUM_BYTES = 256  # every one of them is a subword
+
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
@@ -17,7 +19,7 @@ class TextSettings:
         unit: "words" (:func:`~attention_book.text.tokenize`: English, French, German and
             Chinese), or "subwords" (:class:`~attention_book.text.SubwordTokenizer`: any
             language), learned from the training data.
-        num_pieces: How many subwords at most, a vocabulary.
+        num_pieces: How many subwords at most, a vocabulary; the 256 bytes are among them.
         shared: Whether both languages share their subwords.
         lowercase: Whether text is read in lower case. Words always are.
         moses: Whether text is split by the rules of Moses first, as the papers of translation
@@ -42,5 +44,7 @@ class TextSettings:
         """Refuse now what would fail after minutes of training."""
         one_of("unit", self.unit, get_args(Unit))
         check_sizes(num_pieces=self.num_pieces, min_frequency=self.min_frequency)
+        if self.unit == "subwords" and self.num_pieces < NUM_BYTES:
+            raise ValueError(f"num_pieces: expected {NUM_BYTES} or more, got {self.num_pieces}")
         if self.moses and self.unit == "words":
             raise ValueError("moses: expected with subwords only, got it with words")
