@@ -46,7 +46,7 @@ EXTRAS = {
     "tqdm": {"text.corpora", "training.progress"},
     "tokenizers": {"text.bpe"},
     "sacremoses": {"runs.codec.moses"},
-    "safetensors": {"training.checkpoints.checkpoint"},
+    "safetensors": {"training.checkpoints.tensor_file"},
     "sacrebleu": {"metrics.bleu"},
     "statsmodels": {"course.datasets.series", "models.forecasting.baselines"},
     "sklearn": {"course.datasets.digits"},
