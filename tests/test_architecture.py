@@ -41,7 +41,7 @@ BEHIND_A_DOOR = {"plotting": {"matplotlib", "cycler", "numpy"}}
 EXTRAS = {
     "IPython": {"course.notebook"},
     "matplotlib_inline": {"course.notebook"},
-    "filelock": {"course.recipes.trained"},
+    "filelock": {"course.recipes.trained", "runs.folder"},
     "pooch": {"text.corpora"},
     "tqdm": {"text.corpora", "training.progress"},
     "tokenizers": {"text.bpe"},

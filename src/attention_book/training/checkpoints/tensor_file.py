@@ -54,6 +54,7 @@ def write_tensors(
     # Copies: tensors that share their memory, as tied embeddings do, are refused otherwise.
     copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
     content = {"format": _FORMAT, **about, "digest": _digest(copies)}
+    content["checksum"] = _checksum(content)
     write_whole(path, save(copies, metadata={"attention_book": json.dumps(content)}))
 
 
@@ -82,6 +83,8 @@ def read_tensors(
     found = about.get("format") if isinstance(about, dict) else about
     if found != _FORMAT:
         raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
+    if "checksum" in about and about["checksum"] != _checksum(about):  # older files have none
+        raise CheckpointError(f"{path}: expected the values that were written, got others")
     if with_tensors and about.get("digest") != _digest(tensors):
         raise CheckpointError(f"{path}: expected the tensors that were written, got others")
     return tensors, about
@@ -104,3 +107,9 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
         digest.update(name.encode())
         digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
+
+
+def _checksum(about: Mapping[str, Any]) -> str:
+    """Return a number made of all plain values but itself."""
+    values = {name: value for name, value in about.items() if name != "checksum"}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
