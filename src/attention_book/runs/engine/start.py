@@ -15,13 +15,10 @@ from attention_book.runs.engine.reports import StepReport
 from attention_book.runs.engine.session import Session
 from attention_book.runs.engine.training import Training
 from attention_book.runs.folder import RunError, RunFolder, enough_room
-from attention_book.runs.processes.ranks import Ranks, joined
+from attention_book.runs.processes.ranks import RESTARTS_VARIABLE, Ranks, joined
 from attention_book.runs.settings import RunSettings
 from attention_book.training import CheckpointError
 from attention_book.training.checkpoints.tensor_file import read_tensors
-
-#: What torchrun counts: how often it has started the processes anew.
-_RESTARTS = "TORCHELASTIC_RESTART_COUNT"
 
 
 def start(
@@ -67,7 +64,7 @@ def start(
     ...     [report.step for report in start(settings, name)]
     [1, 2]
     """
-    again = int(os.environ.get(_RESTARTS) or 0) > 0
+    again = int(os.environ.get(RESTARTS_VARIABLE) or 0) > 0
 
     def claim(run: RunFolder) -> None:
         known = run.holds_a_run()

@@ -1,5 +1,6 @@
 """Who trains: one process alone, or several that were started together (by torchrun)."""
 
+import ctypes
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ Result = TypeVar("Result")
 #: How many seconds a process waits for the others within a step; then all end.
 TIMEOUT_VARIABLE = "ATTENTION_BOOK_TIMEOUT"
 _TIMEOUT = 600
+#: What torchrun counts: how often it has started the processes anew.
+RESTARTS_VARIABLE = "TORCHELASTIC_RESTART_COUNT"
 # While the first process prepares a corpus, the others wait much longer.
 _PATIENCE = timedelta(days=7)
 
@@ -91,7 +94,7 @@ class Ranks:
         except RuntimeError as error:
             if self.world == 1 or not _is_of_the_others(error):
                 raise
-            reason = str(error).strip().partition("\n")[0]
+            reason = str(error).strip().partition("\n")[0].partition(". ")[0]
             raise MachineError(
                 f"processes: expected all {self.world} to answer, got none from one of them, "
                 f"which has died or hangs ({reason})"
@@ -122,12 +125,47 @@ def joined(device: str) -> Iterator[Ranks]:
     begun = not dist.is_initialized()
     if begun:
         backend = "gloo" if own.type == "cpu" else "cpu:gloo,cuda:nccl"
-        dist.init_process_group(backend, timeout=timeout)
+        store = _store(world, timeout)
+        known = {} if store is None else {"store": store, "rank": rank, "world_size": world}
+        dist.init_process_group(backend, timeout=timeout, **known)
+    groups = [dist.group.WORLD, dist.new_group(backend="gloo", timeout=_PATIENCE)]
     try:
-        yield Ranks(rank, world, own, dist.new_group(backend="gloo", timeout=_PATIENCE))
-    finally:
-        if begun:
-            dist.destroy_process_group()
+        yield Ranks(rank, world, own, groups[1])
+    except MachineError:
+        _leave_open(groups)
+        raise
+    except BaseException:
+        _close(begun)
+        raise
+    _close(begun)
+
+
+def _store(world: int, timeout: timedelta) -> dist.Store | None:
+    """Return where the processes find each other; None: where torch says.
+
+    When torchrun starts them anew, in its store still stand the addresses of those that are gone,
+    and torch 2.13 takes them for the new ones. So every start gets names of its own.
+    """
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+        return None
+    host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+    store = dist.TCPStore(host, port, world, is_master=False, timeout=timeout)
+    return dist.PrefixStore(f"start {os.environ.get(RESTARTS_VARIABLE, 0)}", store)
+
+
+def _close(begun: bool) -> None:
+    if begun:
+        dist.destroy_process_group()
+
+
+def _leave_open(groups: Sequence[object]) -> None:
+    """Keep groups for as long as this process lives, and while it ends.
+
+    To take down a group of which a process has died, gloo sometimes waits for it forever; so
+    Python must never get to it. The operating system closes the connections.
+    """
+    for group in groups:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
 def _device(name: str, local_rank: int) -> torch.device:
@@ -154,4 +192,4 @@ def _is_of_the_others(error: RuntimeError) -> bool:
     return isinstance(error, dist.DistError) or any(name in str(error) for name in named)
 
 
-__all__ = ["TIMEOUT_VARIABLE", "Ranks", "joined"]
+__all__ = ["RESTARTS_VARIABLE", "TIMEOUT_VARIABLE", "Ranks", "joined"]
