@@ -144,18 +144,22 @@ class Checkpoints:
         Raises:
             CheckpointError: if all are damaged.
         """
-        steps = self.steps()
-        for step in reversed(steps):
-            path = self.path(step)
+        damaged: list[Path] = []
+        reason: CheckpointError | None = None
+        for step in reversed(self.steps()):
             try:
-                return self.read(step)
+                stored = self.read(step)
             except CheckpointError as error:
-                damaged, reason = path, error
-                if step != steps[0]:
-                    path.replace(path.with_suffix(".damaged"))
-                    tell(_damaged(path))
-        if steps:
-            raise CheckpointError(f"{damaged}: expected a checkpoint to go on from, got {reason}")
+                damaged, reason = [*damaged, self.path(step)], error
+                continue
+            for path in damaged:
+                path.replace(path.with_suffix(".damaged"))
+                tell(_damaged(path))
+            return stored
+        if reason is not None:
+            raise CheckpointError(
+                f"{self.folder}: expected a checkpoint to go on from, got none: {reason}"
+            )
         return None
 
 

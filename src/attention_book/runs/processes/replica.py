@@ -81,7 +81,7 @@ class Replica:
             self._call = torch.compile(self._module, dynamic=True)
 
     def losses(
-        self, batches: Sequence[Batch], counts: Sequence[int], whole: float
+        self, batches: Sequence[Batch], counts: Sequence[int], whole: int | float
     ) -> Iterator[LossFn]:
         """Yield the losses of this process's share of a step.
 
