@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+import torch.distributed.distributed_c10d as c10d
 
 from attention_book.runs.folder import MachineError, RunError
 
@@ -149,8 +150,8 @@ def _store(world: int, timeout: timedelta) -> dist.Store | None:
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         return None
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    store = dist.TCPStore(host, port, world, is_master=False, timeout=timeout)
-    return dist.PrefixStore(f"start {os.environ.get(RESTARTS_VARIABLE, 0)}", store)
+    store = c10d.TCPStore(host, port, world, is_master=False, timeout=timeout)
+    return c10d.PrefixStore(f"start {os.environ.get(RESTARTS_VARIABLE, 0)}", store)
 
 
 def _close(begun: bool) -> None:
