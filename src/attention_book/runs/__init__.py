@@ -9,6 +9,10 @@ from attention_book.runs.corpora import (
     prepare_split,
     read_lines,
 )
+from attention_book.runs.engine import Interrupted, StepReport, resume, start, status
+from attention_book.runs.folder import MachineError, RunError, RunFolder
+from attention_book.runs.loading import LoadedRun, load_run
+from attention_book.runs.log import read_log
 from attention_book.runs.settings import (
     DataSettings,
     ModelSettings,
@@ -20,14 +24,25 @@ from attention_book.runs.settings import (
 __all__ = [
     "BatchPlan",
     "DataSettings",
+    "Interrupted",
+    "LoadedRun",
+    "MachineError",
     "ModelSettings",
     "PreparedCorpus",
+    "RunError",
+    "RunFolder",
     "RunSettings",
+    "StepReport",
     "TextCodec",
     "TextSettings",
     "TrainingSettings",
     "learn_codec",
+    "load_run",
     "prefetched",
     "prepare_split",
     "read_lines",
+    "read_log",
+    "resume",
+    "start",
+    "status",
 ]

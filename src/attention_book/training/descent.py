@@ -156,10 +156,12 @@ class Stepper:
     def _clip(self) -> Tensor:
         """Shorten the gradient where it is too long; return how long it was."""
         if self.clip is not None:
-            return nn.utils.clip_grad_norm_(self._parameters(), self.clip)
+            norm = nn.utils.clip_grad_norm_(self._parameters(), self.clip)
+            # Of weights that several processes share it has to be put together.
+            return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
         norms = [p.grad.norm() for p in self._parameters() if p.grad is not None]
-        norm: Tensor = torch.stack(norms).norm()
-        return norm
+        length: Tensor = torch.stack(norms).norm()
+        return length
 
     def _check(self, seen: Seen, place: str) -> None:
         for name, value in (("loss", seen.loss), ("gradient", seen.gradient_norm)):

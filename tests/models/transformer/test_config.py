@@ -27,6 +27,7 @@ def test_settings_survive_json() -> None:
         ({"dropout": 1.5}, "dropout: expected a probability between 0 and 1, got 1.5"),
         ({"inner_dropout": -1}, "inner_dropout: expected a probability between 0 and 1, got -1"),
         ({"norm": "last"}, "norm: expected one of post, pre, got 'last'"),
+        ({"shared": True}, "shared: expected vocabularies of one size, got 13 and 19"),
         ({"positions": "sine"}, "positions: expected one of sinusoidal, .* got 'sine'"),
     ],
 )

@@ -5,11 +5,17 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attention_book.decoding import beam_search, greedy_search
 from attention_book.inspection import capture_attention
-from attention_book.models import Transformer, TransformerConfig, Translator
+from attention_book.models import (
+    Transformer,
+    TransformerConfig,
+    Translator,
+    from_torch,
+    to_torch,
+)
 from attention_book.models.transformer.layer_config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import fit, load_checkpoint, save_checkpoint, xavier_
@@ -23,9 +29,8 @@ def build() -> Build:
 
     def make(**changes: object) -> Transformer:
         sizes = {"d_model": 30, "num_heads": 5, "d_ff": 17, "num_layers": 2, "max_distance": 3}
-        config = TransformerConfig(
-            source_vocabulary=13, target_vocabulary=19, **{**sizes, **changes}
-        )
+        words = {"source_vocabulary": 13, "target_vocabulary": 19}
+        config = TransformerConfig(**{**words, **sizes, **changes})
         return Transformer(config).double().eval()
 
     return make
@@ -207,6 +212,83 @@ def test_tied_embeddings_keep_their_size_and_their_bond(build: Build, tmp_path: 
     load_checkpoint(tmp_path / "tied", model=other)
     assert other.readout.weight is other.decoder.embedding.weight
     assert torch.equal(other.readout.weight, before)
+
+
+@pytest.fixture
+def shared(build: Build) -> Transformer:
+    return build(shared=True, target_vocabulary=13)
+
+
+def test_shared_embeddings_are_one_matrix(shared: Transformer, build: Build) -> None:
+    encoder, decoder = shared.encoder.embedding, shared.decoder.embedding
+    assert encoder.weight is decoder.weight is shared.readout.weight
+    assert shared.readout.bias is None
+    assert (encoder.name, decoder.name) == ("source", "target")
+    counts = [
+        sum(parameter.numel() for parameter in model.parameters())
+        for model in (build(tied=True, target_vocabulary=13), shared)
+    ]
+    assert counts[0] - counts[1] == 13 * 30
+
+
+def test_gradients_of_a_shared_matrix_add_up(shared: Transformer, build: Build) -> None:
+    """Apart, with the same numbers in all three places, the three gradients have this sum."""
+    apart = build(target_vocabulary=13)
+    state = shared.state_dict()
+    apart.load_state_dict({**state, "readout.bias": torch.zeros(13)})
+    source, target = torch.tensor([[4, 5, 6, 3]]), torch.tensor([[2, 7, 8]])
+    upstream = torch.randn(1, 3, 13, dtype=torch.float64)
+    for model in (shared, apart):
+        model(source, source > 0, target).backward(upstream)
+    parts = (apart.encoder.embedding, apart.decoder.embedding, apart.readout)
+    assert all(bool(part.weight.grad.any()) for part in parts)
+    expected = sum(part.weight.grad for part in parts)
+    torch.testing.assert_close(shared.readout.weight.grad, expected)
+
+
+def test_shared_embeddings_come_back_from_a_file_as_one(
+    shared: Transformer, build: Build, tmp_path: Path
+) -> None:
+    save_checkpoint(tmp_path / "shared", model=shared)
+    other = build(shared=True, target_vocabulary=13)
+    load_checkpoint(tmp_path / "shared", model=other)
+    assert other.encoder.embedding.weight is other.readout.weight
+    assert torch.equal(other.readout.weight, shared.readout.weight)
+    before = shared.readout.weight.detach().clone()
+    assert torch.equal(xavier_(shared).readout.weight, before)
+
+
+def test_a_file_from_before_there_was_sharing_loads(build: Build, tmp_path: Path) -> None:
+    older, newer = build(), build()
+    settings = older.config.to_dict()
+    del settings["shared"]
+
+    class Older:
+        """Settings as they were written then."""
+
+        def to_dict(self) -> dict[str, object]:
+            return settings
+
+    older.config = Older()
+    save_checkpoint(tmp_path / "older", model=older)
+    load_checkpoint(tmp_path / "older", model=newer)
+    assert torch.equal(newer.readout.weight, older.readout.weight)
+
+
+def test_a_shared_model_converts_to_torch_and_back(shared: Transformer) -> None:
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[2, 7]])
+    theirs = to_torch(shared)
+    features = theirs(
+        shared.encoder.embed(source),
+        shared.decoder.embed(target),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(2, dtype=torch.float64),
+        tgt_is_causal=True,
+    )
+    torch.testing.assert_close(shared.readout(features), shared(source, source > 0, target))
+    sizes = {"source_vocabulary": 13, "target_vocabulary": 13}
+    back = from_torch(theirs, **sizes, shared=True)
+    assert back.encoder.embedding.weight is back.decoder.embedding.weight is back.readout.weight
+    assert back.readout.weight.dtype == torch.float64
 
 
 def test_all_layers_share_one_scheme_of_positions(build: Build) -> None:

@@ -15,6 +15,8 @@ class TransformerConfig(LayerConfig):
         source_vocabulary: Number of different source tokens.
         target_vocabulary: Number of different target tokens.
         tied: Whether the output layer is the target embedding (Press and Wolf 2017).
+        shared: Whether one matrix is source embedding, target embedding and output layer
+            (Vaswani et al. 2017, section 3.4): where both languages have one vocabulary.
         bos: Number of the target token that begins a sentence.
         eos: Number of the token that ends one.
         pad: Number of the token that fills a batch up.
@@ -22,7 +24,8 @@ class TransformerConfig(LayerConfig):
     The others are those of every stack, :class:`~attention_book.models.LayerConfig`.
 
     Raises:
-        ValueError: if a size is below 1, or what a ``LayerConfig`` refuses.
+        ValueError: if a size is below 1, or if ``shared`` comes with vocabularies of two sizes;
+            or what a ``LayerConfig`` refuses.
 
     >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=12, norm="pre")
     >>> config.source_vocabulary, config.d_model, config.norm
@@ -32,6 +35,7 @@ class TransformerConfig(LayerConfig):
     source_vocabulary: int
     target_vocabulary: int
     tied: bool = False
+    shared: bool = False
     bos: int = BOS
     eos: int = EOS
     pad: int = PAD
@@ -42,4 +46,9 @@ class TransformerConfig(LayerConfig):
         check_sizes(
             source_vocabulary=self.source_vocabulary, target_vocabulary=self.target_vocabulary
         )
+        if self.shared and self.source_vocabulary != self.target_vocabulary:
+            raise ValueError(
+                "shared: expected vocabularies of one size, "
+                f"got {self.source_vocabulary} and {self.target_vocabulary}"
+            )
         SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers

@@ -51,10 +51,13 @@ class Transformer(nn.Module):
         self.config = config
         source = _embedding(config.source_vocabulary, config, "source")
         target = _embedding(config.target_vocabulary, config, "target")
+        if config.shared:
+            target.weight = source.weight
         self.encoder = Encoder(config, source)
         self.decoder = Decoder(config, target)
-        self.readout = nn.Linear(config.d_model, config.target_vocabulary, bias=not config.tied)
-        if config.tied:
+        tied = config.tied or config.shared
+        self.readout = nn.Linear(config.d_model, config.target_vocabulary, bias=not tied)
+        if tied:
             self.readout.weight = target.weight
 
     def encode(self, source: SourceIds, source_mask: SourceMask) -> TransformerMemory:

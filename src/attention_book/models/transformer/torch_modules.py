@@ -60,7 +60,7 @@ def from_torch(module: nn.Module, **settings: Any) -> nn.Module:
         module: One of torch's modules.
         settings: What a ``TransformerConfig`` says and torch's module doesn't. A decoder needs
             ``target_vocabulary``, a whole Transformer also ``source_vocabulary``; ``positions``,
-            ``tied`` and the numbers of the special tokens are optional.
+            ``tied``, ``shared`` and the numbers of the special tokens are optional.
 
     Raises:
         TypeError: if the module is none of these, or the settings are not those that it needs.

@@ -27,6 +27,9 @@ class RunSettings:
         model: What is trained.
         training: And how.
 
+    Raises:
+        ValueError: if one matrix is to be shared by two vocabularies.
+
     >>> settings = RunSettings(training=TrainingSettings(seed=7))
     >>> RunSettings.from_toml(settings.to_toml()) == settings
     True
@@ -39,6 +42,16 @@ class RunSettings:
     text: TextSettings = field(default_factory=TextSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+
+    def __post_init__(self) -> None:
+        """Refuse what does not go together, before anything is read or learned."""
+        if self.model.config.get("shared") and not (
+            self.text.unit == "subwords" and self.text.shared
+        ):
+            raise ValueError(
+                "model.config.shared: expected with subwords that both languages share, "
+                f"got it with text.unit={self.text.unit!r}, text.shared={self.text.shared}"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return all settings as plain values, as JSON would return them."""

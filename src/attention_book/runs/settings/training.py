@@ -25,7 +25,8 @@ class TrainingSettings:
         weight_decay: Adam's, decoupled (AdamW).
         schedule: "constant", or, after the rise during the warm-up, "linear" (falls to 0) or
             "inverse-square-root".
-        warmup: How many steps the learning rate rises.
+        warmup: How many steps the learning rate rises, whatever the schedule. A training that is
+            shorter rises to its last step.
         clip: The longest gradient that a step may follow; 0: any.
         label_smoothing: How much probability is spread over the whole vocabulary.
         accumulate: How many batches make a step.
@@ -36,7 +37,8 @@ class TrainingSettings:
         device: "cpu", "cuda", or "auto": a GPU if there is one.
         validate_every: Steps between two looks at the validation data; None: an epoch.
         checkpoint_every: Steps between two checkpoints; None: an epoch.
-        keep: How many checkpoints are kept, the latest.
+        keep: How many checkpoints are kept, the latest; one that an interruption left does not
+            count.
         average: The mean of so many of the last checkpoints is the result; 0: none is made.
         seed: Draws the first weights, the order of the batches and dropout.
 
@@ -94,6 +96,8 @@ class TrainingSettings:
         for name in ("warmup", "weight_decay", "average", "clip"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name}: expected 0 or more, got {getattr(self, name)}")
+        if self.sharded and self.precision == "float16":
+            raise ValueError("precision: expected float32 or bfloat16 if sharded, got 'float16'")
         if self.average > self.keep:
             raise ValueError(f"average: expected at most keep={self.keep}, got {self.average}")
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):

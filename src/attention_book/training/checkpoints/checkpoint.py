@@ -5,9 +5,7 @@ and the state of the random numbers, and in its metadata, as JSON, all the rest.
 Nothing in it is ever executed, as a pickle would be.
 """
 
-import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
@@ -16,33 +14,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attention_book.foundations.environment import from_extra
 from attention_book.foundations.stored_settings import completed
 from attention_book.training.checkpoints.optimizer_state import (
     optimizer_rest,
     optimizer_tensors,
     restore,
 )
+from attention_book.training.checkpoints.tensor_file import (
+    CheckpointError,
+    below,
+    read_tensors,
+    write_tensors,
+)
 from attention_book.training.reports import EpochReport
 
-_Tensors = dict[str, Tensor]
-_FORMAT = "attention_book checkpoint 1"
 _MODEL, _OPTIMIZER, _RANDOM = "model.", "optimizer.", "random."
-
-
-class CheckpointError(ValueError):
-    """A file that is not a checkpoint, or is the checkpoint of something else.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "model.safetensors"
-    ...     _ = path.write_text("what is this?")
-    ...     try:
-    ...         read_checkpoint(path)
-    ...     except CheckpointError as error:
-    ...         print(str(error).partition(": ")[2][:26])
-    expected a checkpoint, got
-    """
 
 
 @dataclass(frozen=True)
@@ -93,11 +79,8 @@ def save_checkpoint(
     ...     load_checkpoint(path, model=nn.Linear(2, 2)).extra
     {'language': 'fr'}
     """
-    with from_extra("training", "safetensors"):
-        from safetensors.torch import save
     tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
     about: dict[str, Any] = {
-        "format": _FORMAT,
         "config": _config(model),
         "reports": [report.to_dict() for report in reports],
         "extra": dict(extra or {}),
@@ -107,10 +90,7 @@ def save_checkpoint(
         tensors |= {_OPTIMIZER + name: value for name, value in found.items()}
         about["optimizer"] = optimizer_rest(optimizer)
         tensors |= _random_states()
-    # Copies: tensors that share their memory, as tied embeddings do, are refused otherwise.
-    copies = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
-    about["digest"] = _digest(copies)
-    _write(path, save(copies, metadata={"attention_book": json.dumps(about)}))
+    write_tensors(path, tensors, about)
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
@@ -128,7 +108,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     ...     read_checkpoint(path)
     Checkpoint(reports=(), extra={})
     """
-    return _checkpoint(path, _read(path, with_tensors=False)[1])
+    return _checkpoint(path, read_tensors(path, with_tensors=False)[1])
 
 
 def load_checkpoint(
@@ -153,64 +133,20 @@ def load_checkpoint(
     ...     load_checkpoint(path, model=nn.Linear(2, 2)).epoch
     0
     """
-    tensors, about = _read(path)
+    tensors, about = read_tensors(path)
     checkpoint = _checkpoint(path, about)
-    weights = _below(_MODEL, tensors)
+    weights = below(_MODEL, tensors)
     _check_model(path, model, about.get("config"), weights)
     if optimizer is not None:
         if "optimizer" not in about:
             raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
         try:
-            restore(optimizer, _below(_OPTIMIZER, tensors), about["optimizer"])
+            restore(optimizer, below(_OPTIMIZER, tensors), about["optimizer"])
         except ValueError as error:
             raise CheckpointError(f"{path}: {error}") from error
-        _set_random_states(_below(_RANDOM, tensors))
+        _set_random_states(below(_RANDOM, tensors))
     model.load_state_dict(weights)
     return checkpoint
-
-
-def _write(path: str | Path, content: bytes) -> None:
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before it gets the name
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _read(path: str | Path, *, with_tensors: bool = True) -> tuple[_Tensors, dict[str, Any]]:
-    with from_extra("training", "safetensors"):
-        from safetensors import SafetensorError, safe_open
-    try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["attention_book"])
-            names = file.keys() if with_tensors else ()
-            # Copies: the library's tensors are windows on the file, which may be replaced.
-            tensors = {name: file.get_tensor(name).clone() for name in names}
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise CheckpointError(
-            f"{path}: expected a checkpoint, got something else: {error}"
-        ) from error
-    found = about.get("format") if isinstance(about, dict) else about
-    if found != _FORMAT:
-        raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
-    if with_tensors and about.get("digest") != _digest(tensors):
-        raise CheckpointError(f"{path}: expected the tensors that were written, got others")
-    return tensors, about
-
-
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    """Return a number made of all bytes: a disk may damage a file without cutting it."""
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _checkpoint(path: str | Path, about: Mapping[str, Any]) -> Checkpoint:
@@ -219,11 +155,6 @@ def _checkpoint(path: str | Path, about: Mapping[str, Any]) -> Checkpoint:
         return Checkpoint(reports, about["extra"])
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: expected reports and extra, got none: {error}") from error
-
-
-def _below(prefix: str, tensors: Mapping[str, Tensor]) -> _Tensors:
-    size = len(prefix)
-    return {name[size:]: value for name, value in tensors.items() if name.startswith(prefix)}
 
 
 def _config(model: nn.Module) -> dict[str, Any] | None:
@@ -267,3 +198,12 @@ def _set_random_states(states: Mapping[str, Tensor]) -> None:
     for name, state in states.items():
         if name.startswith("cuda."):
             torch.cuda.set_rng_state(state, int(name.removeprefix("cuda.")))
+
+
+__all__ = [
+    "Checkpoint",
+    "CheckpointError",
+    "load_checkpoint",
+    "read_checkpoint",
+    "save_checkpoint",
+]

@@ -1,0 +1,185 @@
+"""The checkpoints of a run: the last few, each with all that a training needs to go on."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.foundations.stored_settings import completed
+from attention_book.training import CheckpointError
+from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
+
+_NAME = re.compile(r"step-(\d{8,})\.safetensors")
+#: Hears what a run has to say beside its reports.
+Tell = Callable[[Bilingual], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a training stands.
+
+    Attributes:
+        step: How many steps are done.
+        num_steps: How many there will be.
+        epoch: Which epoch it is in, from 1.
+        batch: How many batches of that epoch are done.
+        best_loss: The lowest validation loss so far; None before the first.
+        best_step: After which step.
+        planned: Whether the settings ask for a checkpoint here; if not, it is there because the
+            training was interrupted.
+
+    >>> Place(step=3, num_steps=9).after_step(batch=4, best_loss=2.5).step
+    4
+    """
+
+    step: int = 0
+    num_steps: int = 0
+    epoch: int = 1
+    batch: int = 0
+    best_loss: float | None = None
+    best_step: int | None = None
+    planned: bool = True
+
+    def after_step(self, **changes: Any) -> "Place":
+        """Return the place one step later, with what else has changed."""
+        return replace(self, step=self.step + 1, **changes)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all steps are done."""
+        return self.step >= self.num_steps
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A checkpoint as it was read.
+
+    Attributes:
+        place: Where the training stood.
+        tensors: All tensors, by their names in the file.
+        about: All plain values.
+    """
+
+    place: Place
+    tensors: dict[str, Tensor]
+    about: dict[str, Any]
+
+
+class Checkpoints:
+    """The files ``step-00001000.safetensors`` of a folder.
+
+    Args:
+        folder: The folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     files = Checkpoints(Path(name))
+    ...     for step in (1, 2, 3):
+    ...         files.write(Place(step=step, num_steps=9), {}, {}, keep=2)
+    ...     files.steps()
+    [2, 3]
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Look at nothing yet."""
+        self.folder = folder
+
+    def path(self, step: int) -> Path:
+        """Return the file of a step."""
+        return self.folder / f"step-{step:08d}.safetensors"
+
+    def steps(self) -> list[int]:
+        """Return the steps that have a file, in order."""
+        if not self.folder.is_dir():
+            return []
+        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(name[1]) for name in found if name)
+
+    def write(
+        self, place: Place, tensors: Mapping[str, Tensor], about: Mapping[str, Any], *, keep: int
+    ) -> None:
+        """Write a checkpoint, and remove those that are too old to be kept.
+
+        One that the settings do not ask for is kept until there is a later one, and does not
+        count: after an interruption the same files are left as without.
+
+        Raises:
+            OSError: if it cannot be written; nothing was removed then.
+        """
+        extra = {**about.get("extra", {}), "place": asdict(place)}
+        write_tensors(self.path(place.step), tensors, {**about, "extra": extra})
+        planned = self.planned(place.step)
+        for step in self.steps():
+            if step < place.step and step not in planned[-keep:]:
+                self.path(step).unlink(missing_ok=True)
+
+    def planned(self, last: int) -> list[int]:
+        """Return the steps up to ``last`` whose checkpoints the settings ask for."""
+        return [step for step in self.steps() if step <= last and self._is_planned(step)]
+
+    def _is_planned(self, step: int) -> bool:
+        try:
+            return read_place(read_tensors(self.path(step), with_tensors=False)[1]).planned
+        except CheckpointError:
+            return False
+
+    def read(self, step: int) -> Stored:
+        """Read the checkpoint of a step.
+
+        Raises:
+            CheckpointError: if it is damaged.
+        """
+        tensors, about = read_tensors(self.path(step))
+        return Stored(read_place(about), tensors, about)
+
+    def newest(self, tell: Tell) -> Stored | None:
+        """Read the newest checkpoint that is whole; None where there is none at all.
+
+        One that is damaged is told of and set aside, and the one before it is read.
+
+        Raises:
+            CheckpointError: if all are damaged.
+        """
+        damaged: list[Path] = []
+        reason: CheckpointError | None = None
+        for step in reversed(self.steps()):
+            try:
+                stored = self.read(step)
+            except CheckpointError as error:
+                damaged, reason = [*damaged, self.path(step)], error
+                continue
+            for path in damaged:
+                path.replace(path.with_suffix(".damaged"))
+                tell(_damaged(path))
+            return stored
+        if reason is not None:
+            raise CheckpointError(
+                f"{self.folder}: expected a checkpoint to go on from, got none: {reason}"
+            )
+        return None
+
+
+def read_place(about: Mapping[str, Any]) -> Place:
+    """Return where the training stood, from the plain values of a checkpoint.
+
+    Raises:
+        CheckpointError: if they don't say.
+
+    >>> read_place({"extra": {"place": {"step": 3}}}).step
+    3
+    """
+    try:
+        return Place(**completed(Place, about["extra"]["place"]))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"expected the checkpoint of a run, got another: {error}") from error
+
+
+def _damaged(path: Path) -> Bilingual:
+    return Bilingual(
+        f"{path} 已损坏，改从它之前的检查点继续。",
+        f"{path} is damaged; going on from the checkpoint before it.",
+    )

@@ -1,0 +1,88 @@
+"""What a run is trained on: its codec and the prepared parts of its corpus."""
+
+from dataclasses import dataclass
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.foundations.files import write_whole
+from attention_book.runs.checkpoints import Tell
+from attention_book.runs.codec import TextCodec
+from attention_book.runs.corpora import PreparedCorpus, learn_codec, prepare_split
+from attention_book.runs.corpora.held_out import Split
+from attention_book.runs.folder import RunError, RunFolder
+from attention_book.runs.settings import RunSettings
+from attention_book.text import CorpusError
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a run is trained on.
+
+    Attributes:
+        codec: Text to numbers and back.
+        train: The training pairs.
+        validation: The pairs that it is looked at with; None: there are none.
+    """
+
+    codec: TextCodec
+    train: PreparedCorpus
+    validation: PreparedCorpus | None
+
+
+def prepare_material(folder: RunFolder, settings: RunSettings, tell: Tell) -> None:
+    """Learn the codec and prepare the corpus in the folder of the run, unless they are there.
+
+    Raises:
+        CorpusError: if the corpus cannot be read.
+        ValueError: if the settings do not fit it.
+    """
+    if not folder.codec.is_file():
+        learned = learn_codec(settings.data, settings.text)
+        write_whole(folder.codec, learned.to_json().encode())
+    codec = read_codec(folder)
+    splits: tuple[Split, ...] = ("train", "validation")
+    for split in splits:
+        try:
+            PreparedCorpus.open(folder.corpus(split))
+        except CorpusError:
+            try:
+                prepare_split(folder.corpus(split), settings.data, split, codec)
+            except CorpusError:
+                if split == "train" or not _may_lack_validation(settings):
+                    raise
+                tell(_NO_VALIDATION)
+
+
+def open_material(folder: RunFolder) -> Material:
+    """Open what :func:`prepare_material` has prepared."""
+    validation = folder.corpus("validation")
+    return Material(
+        read_codec(folder),
+        PreparedCorpus.open(folder.corpus("train")),
+        PreparedCorpus.open(validation) if validation.is_dir() else None,
+    )
+
+
+def read_codec(folder: RunFolder) -> TextCodec:
+    """Return the codec of a run.
+
+    Raises:
+        RunError: if it is missing, or none.
+    """
+    try:
+        return TextCodec.from_json(folder.codec.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{folder.codec}: expected the codec of a run, got none: {error}") from error
+
+
+def _may_lack_validation(settings: RunSettings) -> bool:
+    """Whether a few lines of one's own may be too few to hold any out.
+
+    The same files have just been read for the training, so nothing else is wrong with them.
+    """
+    return settings.data.corpus is None and not settings.data.validation
+
+
+_NO_VALIDATION = Bilingual(
+    "训练数据太少，没有留出验证数据，因此不计算验证损失。",
+    "The training data is too little to hold validation data out: there is no validation loss.",
+)

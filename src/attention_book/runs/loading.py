@@ -1,0 +1,108 @@
+"""A run as something to use: a model with the weights of a checkpoint, codec and settings."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from attention_book.models import Seq2Seq, Transformer
+from attention_book.runs.checkpoints import Checkpoints
+from attention_book.runs.codec import TextCodec
+from attention_book.runs.engine.building import build_model
+from attention_book.runs.engine.material import read_codec
+from attention_book.runs.engine.random_numbers import drawn_from
+from attention_book.runs.folder import RunError, RunFolder
+from attention_book.runs.settings import RunSettings
+from attention_book.runs.settings.checking import one_of
+from attention_book.training import CheckpointError, load_checkpoint
+
+#: Which weights of a run: with the lowest validation loss, the latest, the mean of the last.
+Which = Literal["best", "last", "average"]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedRun:
+    """A trained run with what it takes to use it.
+
+    Attributes:
+        model: In evaluation mode, on the CPU.
+        codec: Between text and its numbers.
+        settings: What it was made by.
+        which: Which of the run's weights these are.
+        path: The file they are from.
+        extra: What the file says of them.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from attention_book.runs import DataSettings, TrainingSettings, start
+    >>> settings = RunSettings(
+    ...     data=DataSettings(num_train=64),
+    ...     training=TrainingSettings(epochs=None, steps=1, device="cpu"),
+    ... )
+    >>> with TemporaryDirectory() as name:
+    ...     reports = list(start(settings, name))
+    ...     run = load_run(name)
+    >>> run.which, run.model.training
+    ('best', False)
+    """
+
+    model: Transformer | Seq2Seq
+    codec: TextCodec
+    settings: RunSettings
+    which: Which
+    path: Path
+    extra: dict[str, Any]
+
+
+def load_run(folder: str | Path, which: Which | None = None) -> LoadedRun:
+    """Load a run, finished or not. Torch's random numbers are left alone.
+
+    Args:
+        folder: Where the run lives.
+        which: Which weights: "best", "last" or "average"; None: the average if there is one,
+            else the best, else the last.
+
+    Raises:
+        RunError: if there is no run, or it has no such weights (yet).
+        CheckpointError: if the file is damaged.
+        ValueError: if ``which`` is none of these.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from attention_book.runs import DataSettings, TrainingSettings, start
+    >>> settings = RunSettings(
+    ...     data=DataSettings(num_train=64),
+    ...     training=TrainingSettings(epochs=None, steps=2, device="cpu"),
+    ... )
+    >>> with TemporaryDirectory() as name:
+    ...     reports = list(start(settings, name))
+    ...     run = load_run(name, "last")
+    >>> run.codec.source_tokens("The girl reads."), run.extra["place"]["step"]
+    (('the', 'girl', 'reads', '.'), 2)
+    """
+    run = RunFolder(folder)
+    settings = run.settings()
+    found, path = _choose(run, which)
+    codec = read_codec(run)
+    with drawn_from(settings.training.seed):
+        model = build_model(settings.model, codec)
+    try:
+        extra = load_checkpoint(path, model=model).extra
+    except FileNotFoundError as error:
+        raise RunError(f"{path}: expected the weights of a run, got none") from error
+    return LoadedRun(model.eval(), codec, settings, found, path, extra)
+
+
+def _choose(run: RunFolder, which: Which | None) -> tuple[Which, Path]:
+    """Return which weights, and their file."""
+    if which is not None:
+        one_of("which", which, get_args(Which))
+    files: dict[Which, Path] = {"average": run.average, "best": run.best}
+    for name, path in files.items():
+        if which == name or (which is None and path.is_file()):
+            return name, path
+    checkpoints = Checkpoints(run.checkpoints)
+    for step in reversed(checkpoints.steps()):
+        try:
+            checkpoints.read(step)
+        except CheckpointError:
+            continue
+        return "last", checkpoints.path(step)
+    raise RunError(f"{run.path}: expected the weights of a run, got none yet")

@@ -1,0 +1,25 @@
+"""A training that is killed at random moments, and in the middle of writing, ends all the same.
+
+``python scripts/kill_training.py --kills 20`` kills more often.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import attention_book
+
+SCRIPT = Path(attention_book.__file__).parents[2] / "scripts" / "kill_training.py"
+
+
+def test_a_training_that_is_killed_again_and_again_ends_with_the_same_bits() -> None:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--kills", "5"],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "all ended with the same bits" in done.stdout

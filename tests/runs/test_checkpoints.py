@@ -1,0 +1,80 @@
+"""Which checkpoints are kept, and that no damaged one is taken for whole."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from attention_book.runs.checkpoints import Checkpoints, Place
+from attention_book.training import CheckpointError
+from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
+
+
+def write(files: Checkpoints, step: int, *, keep: int, planned: bool = True) -> None:
+    place = Place(step=step, num_steps=99, planned=planned)
+    files.write(place, {"model.x": torch.full((2,), step)}, {}, keep=keep)
+
+
+def test_the_last_are_kept_and_an_interruption_does_not_count(tmp_path: Path) -> None:
+    files = Checkpoints(tmp_path)
+    for step in (10, 20, 30):
+        write(files, step, keep=2)
+    assert files.steps() == [20, 30]
+    write(files, 33, keep=2, planned=False)
+    assert files.steps() == [20, 30, 33]
+    assert files.planned(33) == [20, 30]
+    write(files, 40, keep=2)
+    assert files.steps() == [30, 40]
+
+
+def test_what_is_no_checkpoint_is_left_alone(tmp_path: Path) -> None:
+    for name in ("notes.txt", "step-1.safetensors", "step-00000010.damaged"):
+        (tmp_path / name).write_text("mine")
+    files = Checkpoints(tmp_path)
+    for step in (10, 20, 30):
+        write(files, step, keep=1)
+    assert files.steps() == [30]
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_the_newest_whole_one_is_read(tmp_path: Path) -> None:
+    files, told = Checkpoints(tmp_path), []
+    assert files.newest(told.append) is None
+    for step in (1, 2, 3):
+        write(files, step, keep=9)
+    for step in (2, 3):
+        files.path(step).write_bytes(files.path(step).read_bytes()[:-1])
+    stored = files.newest(told.append)
+    assert (stored.place.step, stored.tensors["model.x"].tolist()) == (1, [1, 1])
+    assert len(told) == 2
+    assert files.steps() == [1]
+
+
+def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "file.safetensors"
+    write_tensors(path, {"x": torch.tensor([1.5, -2.0])}, {"extra": {"step": 12}})
+    whole, found = path.read_bytes(), read_tensors(path)
+    for number in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[number // 8] ^= 1 << number % 8
+        path.write_bytes(damaged)
+        try:
+            tensors, about = read_tensors(path)
+        except CheckpointError:
+            continue
+        assert torch.equal(tensors["x"], found[0]["x"])  # the name of the checksum
+        assert about["extra"] == found[1]["extra"]
+
+
+def test_a_file_of_something_else_is_no_checkpoint_of_a_run(tmp_path: Path) -> None:
+    files = Checkpoints(tmp_path)
+    write_tensors(files.path(3), {}, {"extra": {}})
+    with pytest.raises(CheckpointError, match="expected the checkpoint of a run"):
+        files.read(3)
+
+
+def test_a_place_goes_on() -> None:
+    place = Place(step=4, num_steps=5, batch=2)
+    assert place.after_step(batch=3) == replace(place, step=5, batch=3)
+    assert [place.at_end, place.after_step().at_end] == [False, True]

@@ -1,0 +1,56 @@
+"""The log: one line a step, whatever a crash left of the last one."""
+
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attention_book.runs import StepReport, read_log
+from attention_book.runs.log import Log, as_line
+
+
+def report(step: int, **changes: float | None) -> StepReport:
+    values = {"loss": 1 / 3, "seconds": 0.5, "gradient_norm": 2.0, "learning_rate": 0.1, **changes}
+    return StepReport(step=step, num_steps=9, epoch=1, num_tokens=7, **values)
+
+
+def write(path: Path, steps: range, *, after: int = 0) -> None:
+    log = Log(path, step=after)
+    for step in steps:
+        log.write(report(step))
+    log.keep()
+    log.close()
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "log", range(1, 4))
+    lines = list(read_log(tmp_path / "log"))
+    assert [line["step"] for line in lines] == [1, 2, 3]
+    assert lines[0]["loss"] == 1 / 3
+    assert lines[0]["tokens_per_second"] == 14.0
+
+
+def test_later_lines_are_cut_off_and_the_rest_is_kept_to_the_byte(tmp_path: Path) -> None:
+    write(tmp_path / "log", range(1, 6))
+    before = (tmp_path / "log").read_bytes().splitlines()
+    write(tmp_path / "log", range(4, 4), after=3)
+    assert (tmp_path / "log").read_bytes().splitlines() == before[:3]
+
+
+def test_a_number_that_json_lacks_is_nothing() -> None:
+    assert json.loads(as_line(report(1, gradient_norm=float("inf"))))["gradient_norm"] is None
+    assert b"Infinity" not in as_line(report(1, gradient_norm=float("inf")))
+
+
+def test_there_is_no_log_yet(tmp_path: Path) -> None:
+    assert list(read_log(tmp_path / "none")) == []
+
+
+@given(st.binary(max_size=60), st.integers(0, 3))
+def test_anything_behind_the_lines_ends_them(tmp_path_factory, rubbish: bytes, steps: int) -> None:
+    path = tmp_path_factory.mktemp("log") / "log"
+    write(path, range(1, steps + 1))
+    with path.open("ab") as file:
+        file.write(b"?" + rubbish)
+    assert [line["step"] for line in read_log(path)][:steps] == list(range(1, steps + 1))
