@@ -18,7 +18,7 @@ from attention_book.plotting.style import (
 
 
 def svg_of_curves(
-    lines: Mapping[str, Sequence[tuple[float, float]]], *, xlabel: str, ylabel: str
+    lines: Mapping[str, Sequence[tuple[int | float, int | float]]], *, xlabel: str, ylabel: str
 ) -> bytes:
     """Return an SVG file of curves, each over x of its own.
 

@@ -34,7 +34,9 @@ def draw_curves(log: Path, to: Path) -> None:
     write_whole(to, drawn)
 
 
-def thinned(points: list[tuple[int, float]], most: int = _MOST_POINTS) -> list[tuple[float, float]]:
+def thinned(
+    points: list[tuple[int | float, int | float]], most: int = _MOST_POINTS
+) -> list[tuple[int | float, int | float]]:
     """Return at most so many points, each the mean of as many neighbors.
 
     >>> thinned([(1, 4.0), (2, 2.0), (3, 1.0)], most=2)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
-import torch.distributed.distributed_c10d as c10d
 
 from attention_book.runs.folder import MachineError, RunError
 
@@ -150,8 +149,10 @@ def _store(world: int, timeout: timedelta) -> dist.Store | None:
     if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
         return None
     host, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    store = c10d.TCPStore(host, port, world, is_master=False, timeout=timeout)
-    return c10d.PrefixStore(f"start {os.environ.get(RESTARTS_VARIABLE, 0)}", store)
+    kinds: Any = dist
+    store = kinds.TCPStore(host, port, world, is_master=False, timeout=timeout)
+    own: dist.Store = kinds.PrefixStore(f"start {os.environ.get(RESTARTS_VARIABLE, 0)}", store)
+    return own
 
 
 def _close(begun: bool) -> None:
