@@ -23,28 +23,28 @@ _MOST_RESAMPLED = 10_000_000
 
 @dataclass(frozen=True)
 class Score:
-    """A score from 0 to 100, with the interval that 95 % of the resamples fall into.
+    """A score from 0 to 100, with the mean and the spread of the resamples, as sacrebleu says it.
 
     Attributes:
         value: The score.
-        low: Where the interval begins; None where nothing was resampled.
-        high: Where it ends.
         signature: How sacrebleu computed it: to be reported beside the number.
+        mean: The mean of the resamples; None where nothing was resampled.
+        margin: Half the width of the interval that 95 % of the resamples fall into.
 
-    >>> str(Score(34.56, 33.1, 36.0, "nrefs:1"))
-    '34.6 [33.1, 36.0]'
+    >>> str(Score(34.56, "nrefs:1", 34.5, 1.42))
+    '34.6 (μ = 34.5 ± 1.4)'
     """
 
     value: float
-    low: float | None
-    high: float | None
     signature: str
+    mean: float | None = None
+    margin: float | None = None
 
     def __str__(self) -> str:
-        """Return the score and its interval."""
-        if self.low is None or self.high is None:
+        """Return the score and its spread."""
+        if self.mean is None or self.margin is None:
             return f"{self.value:.1f}"
-        return f"{self.value:.1f} [{self.low:.1f}, {self.high:.1f}]"
+        return f"{self.value:.1f} (μ = {self.mean:.1f} ± {self.margin:.1f})"
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Scores:
         by_length: BLEU by the length of the source, where lengths are given.
 
     >>> scores = score(["Va !", "Je suis là."], ["Va !", "Je suis là."], language="fr")
-    >>> scores.num_sentences, scores.bleu.value, scores.length_ratio
-    (2, 100.0, 1.0)
+    >>> scores.num_sentences, round(scores.bleu.value), scores.length_ratio
+    (2, 100, 1.0)
     """
 
     num_sentences: int
@@ -101,7 +101,7 @@ class Comparison:
         second: The BLEU of the second.
         p_value: How often chance alone would make such a difference.
 
-    >>> Comparison(Score(30.0, 29.0, 31.0, ""), Score(32.0, 31.0, 33.0, ""), 0.01).difference
+    >>> Comparison(Score(30.0, "nrefs:1"), Score(32.0, "nrefs:1"), 0.01).difference
     2.0
     """
 
@@ -153,7 +153,9 @@ def score(
         chrf=_chrf(translations, references, samples),
         tokenized_bleu=None if tokens is None else _tokenized(*tokens, samples),
         length_ratio=found.sys_len / max(found.ref_len, 1),
-        by_length=() if lengths is None else _by_length(translations, references, lengths, language),
+        by_length=()
+        if lengths is None
+        else _by_length(translations, references, lengths, language),
     )
 
 
@@ -196,7 +198,7 @@ def compare(
     )
     signatures, found = test()
     one, other = (
-        Score(each.score, each.mean - each.ci, each.mean + each.ci, str(signatures["BLEU"]))
+        Score(each.score, str(signatures["BLEU"]), float(each.mean), float(each.ci))
         for each in found["BLEU"]
     )
     # Of equal scores sacrebleu's test finds that chance never makes them: say that it always may.
@@ -225,14 +227,9 @@ def _bleu(language: str, **options: Any) -> Any:
 
 
 def _score(found: Any, metric: Any) -> Score:
-    """Return sacrebleu's score as ours; its interval is the mean of the resamples ± ``_ci``."""
-    resampled = found._ci >= 0
-    return Score(
-        found.score,
-        found._mean - found._ci if resampled else None,
-        found._mean + found._ci if resampled else None,
-        str(metric.get_signature()),
-    )
+    """Return sacrebleu's score as ours."""
+    spread = (float(found._mean), float(found._ci)) if found._ci >= 0 else (None, None)
+    return Score(float(found.score), str(metric.get_signature()), *spread)
 
 
 def _chrf(translations: Sequence[str], references: Sequence[str], samples: int) -> Score:

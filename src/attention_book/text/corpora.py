@@ -1,6 +1,7 @@
 """Real corpora by name, downloaded once and verified, or read from your own folder."""
 
 import gzip
+import hashlib
 import itertools
 import os
 import warnings
@@ -10,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.text.downloads import download
@@ -270,3 +271,78 @@ def _download(name: str, progress: bool | None) -> Path:
             "nothing was kept, try again"
         ) from error
     return path
+
+
+@dataclass(frozen=True)
+class CorpusFile:
+    """A file that a corpus is read from, and whether it is there.
+
+    Attributes:
+        name: Its name below the folder.
+        url: Where it can be had.
+        checksum: What it must have, "sha256:…".
+        path: Where it lies, or would lie.
+
+    >>> CorpusFile("a.gz", "https://example.org/a.gz", "sha256:0", Path("nowhere")).state()
+    'missing'
+    """
+
+    name: str
+    url: str
+    checksum: str
+    path: Path
+
+    def state(self) -> Literal["missing", "whole", "damaged"]:
+        """Compare the checksum of what is there.
+
+        Raises:
+            CorpusError: if it cannot be read.
+        """
+        if not self.path.is_file():
+            return "missing"
+        kind, _, wanted = self.checksum.partition(":")
+        with _reading(self.path), self.path.open("rb") as file:
+            found = hashlib.file_digest(file, kind).hexdigest()
+        return "whole" if found == wanted else "damaged"
+
+
+def corpus_files(name: str) -> tuple[CorpusFile, ...]:
+    """Return the files of a corpus that is downloaded, in your own folder or in the cache.
+
+    Raises:
+        ValueError: if there is no such corpus.
+        ImportError: if there is no folder of your own, and pooch is not installed.
+    """
+    if name not in _CORPORA:
+        raise ValueError(f"name: expected one of {', '.join(_CORPORA)}, got {name!r}")
+    languages = _CORPORA[name].languages
+    names = (
+        ["fra-eng.zip"]
+        if name == "tatoeba-eng-fra"
+        else [
+            f"multi30k/{stem}.{language}.gz"
+            for stem in _MULTI30K_SPLITS.values()
+            for language in languages
+        ]
+    )
+    folder = _own_folder() or _cache()
+    return tuple(CorpusFile(each, *_FILES[each], folder / each) for each in names)
+
+
+def fetch_corpus(name: str, *, progress: bool | None = None) -> None:
+    """Download the files of a corpus, unless they are there.
+
+    Raises:
+        ValueError: if there is no such corpus.
+        CorpusError: as in :func:`load_corpus`.
+    """
+    for file in corpus_files(name):
+        _find(file.name, progress)
+
+
+def _cache() -> Path:
+    with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
+        warnings.simplefilter("ignore")
+        with from_extra("text", "pooch"):
+            import pooch
+    return Path(pooch.os_cache("attention_book"))

@@ -15,16 +15,16 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.data import data
 from attention_book.runs.command.evaluate import evaluate
 from attention_book.runs.command.export import export
-from attention_book.runs.command.failures import (
+from attention_book.runs.command.inspect import inspect
+from attention_book.runs.command.speech.bilingual import BilingualGroup, option
+from attention_book.runs.command.speech.click_words import speaking
+from attention_book.runs.command.speech.failures import (
     DEBUG_VARIABLE,
     MEANINGS,
     ExitCode,
     Failure,
     failure_of,
 )
-from attention_book.runs.command.inspect import inspect
-from attention_book.runs.command.speech.bilingual import BilingualGroup, option
-from attention_book.runs.command.speech.click_words import speaking
 from attention_book.runs.command.speech.language import language_asked_for, spoken
 from attention_book.runs.command.speech.terminal import hush, note, prepare_streams, tell, visible
 from attention_book.runs.command.train import train
@@ -147,9 +147,7 @@ def _told(failure: Failure) -> int:
     examples=_EXAMPLES,
     invoke_without_command=True,
 )
-@option(
-    "--version", is_flag=True, help=Bilingual("显示版本号。", "Show the version.")
-)
+@option("--version", is_flag=True, help=Bilingual("显示版本号。", "Show the version."))
 @click.pass_context
 def program(context: click.Context, version: bool) -> None:
     """Train, translate, evaluate, inspect, export, data."""

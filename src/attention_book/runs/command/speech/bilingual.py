@@ -1,7 +1,7 @@
 """Commands and options of click whose help is written in two languages."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import click
@@ -159,6 +159,29 @@ def argument(name: str, *, help: Text, **rest: Any) -> Callable[[Any], Any]:
     return click.argument(name, cls=BilingualArgument, help=help, **rest)
 
 
+def spread(arguments: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return a line in which each of two values behind an option has the option before it.
+
+    >>> spread(["--train", "a.en", "a.it", "--steps", "9"], ["--train"])
+    ['--train', 'a.en', '--train', 'a.it', '--steps', '9']
+    """
+    found: list[str] = []
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        found.append(word)
+        if word == "--":
+            return [*found, *words]
+        name, sign, _ = word.partition("=")
+        if name not in names:
+            continue
+        if not sign and words:
+            found.append(words.pop(0))
+        if words and not words[0].startswith("-"):
+            found += [name, words.pop(0)]
+    return found
+
+
 def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         click.echo(ctx.get_help())
@@ -173,4 +196,5 @@ __all__ = [
     "Text",
     "argument",
     "option",
+    "spread",
 ]

@@ -1,7 +1,7 @@
 """What the commands translate with: the model of a run's folder, or of one of the book's recipes."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.codec import TextCodec
 from attention_book.runs.codec.sides import WordRule, Words
-from attention_book.runs.command.failures import ExitCode, Failure
-from attention_book.runs.command.speech.bilingual import option
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.terminal import note, visible
 from attention_book.runs.loading import load_run
 from attention_book.runs.settings import RunSettings
@@ -67,41 +66,6 @@ class Learned:
             yield self.codec.target_text(next(found).tokens) if tokens else ""
 
 
-def which_model(command: Any) -> Any:
-    """Add the options that choose a model to a command."""
-    chosen = option(
-        "--recipe",
-        metavar=Bilingual("名称", "NAME"),
-        help=Bilingual(
-            "改用书里的模型，例如 transformer-en-zh-1；还没训练过就先训练。",
-            "Use a model of the book instead, such as transformer-en-zh-1; it is trained first "
-            "if it was not before.",
-        ),
-    )(command)
-    return option(
-        "--run",
-        metavar=Bilingual("文件夹", "FOLDER"),
-        help=Bilingual(
-            f"用哪次训练的结果。默认：{RUNS}/ 里最近的一次。",
-            f"The run to use. Default: the latest one in {RUNS}/.",
-        ),
-    )(chosen)
-
-
-def which_checkpoint(command: Any) -> Any:
-    """Add the option that chooses a checkpoint to a command."""
-    return option(
-        "--checkpoint",
-        type=_Kind(),
-        metavar="[best|last|average]",
-        help=Bilingual(
-            "用验证损失最低的、最后的、还是平均的权重。默认：有平均就用平均，否则用验证损失最低的。",
-            "The weights with the lowest validation loss, the last ones, or the average. "
-            "Default: the average if there is one, else the best.",
-        ),
-    )(command)
-
-
 def learned(run: str | None, recipe: str | None, checkpoint: str | None = None) -> Learned:
     """Return the model that a command line chooses.
 
@@ -119,9 +83,7 @@ def learned(run: str | None, recipe: str | None, checkpoint: str | None = None) 
         return of_recipe(recipe)
     folder = Path(run) if run is not None else latest_run()
     found = load_run(folder, checkpoint)
-    return Learned(
-        name=str(folder), model=found.model, codec=found.codec, settings=found.settings
-    )
+    return Learned(name=str(folder), model=found.model, codec=found.codec, settings=found.settings)
 
 
 def latest_run(root: Path = RUNS) -> Path:
@@ -210,3 +172,6 @@ def _kept_models() -> Iterator[None]:
             del os.environ[TRAINED_FOLDER]
         else:
             os.environ[TRAINED_FOLDER] = before
+
+
+__all__ = ("RUNS", "Learned", "check_recipe", "codec_of", "latest_run", "learned", "of_recipe")

@@ -12,6 +12,7 @@ import torch
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import visible
+from attention_book.runs.folder import MachineError, RunError
 from attention_book.text import CorpusError
 from attention_book.training import CheckpointError
 
@@ -35,7 +36,9 @@ class ExitCode(IntEnum):
 MEANINGS: dict[ExitCode, Bilingual] = {
     ExitCode.FINE: Bilingual("一切正常", "all is well"),
     ExitCode.UNEXPECTED: Bilingual("出了意料之外的错", "something unexpected went wrong"),
-    ExitCode.WRONG_LINE: Bilingual("命令行或设置写错了", "the command line or the settings are wrong"),
+    ExitCode.WRONG_LINE: Bilingual(
+        "命令行或设置写错了", "the command line or the settings are wrong"
+    ),
     ExitCode.DATA: Bilingual("数据读不了", "data cannot be read"),
     ExitCode.RUN: Bilingual("训练结果或检查点用不了", "a run or a checkpoint cannot be used"),
     ExitCode.MACHINE: Bilingual(
@@ -95,10 +98,11 @@ def _code_of(error: BaseException) -> ExitCode:
         return ExitCode.INTERRUPTED
     if isinstance(error, CorpusError):
         return ExitCode.DATA
-    if isinstance(error, CheckpointError):
+    if isinstance(error, CheckpointError | RunError):
         return ExitCode.RUN
     missing = isinstance(error, ImportError) and "attention-book[" in str(error)
-    if missing or isinstance(error, MemoryError | torch.OutOfMemoryError) or disk_full(error):
+    lacking = isinstance(error, MachineError | MemoryError | torch.OutOfMemoryError)
+    if missing or lacking or disk_full(error):
         return ExitCode.MACHINE
     return ExitCode.UNEXPECTED
 
@@ -113,7 +117,7 @@ def wrong_settings() -> Iterator[None]:
     """Take what is refused in this block for wrong settings."""
     try:
         yield
-    except (CorpusError, CheckpointError):
+    except (CorpusError, CheckpointError, RunError):
         raise
     except (ValueError, TypeError, RecursionError) as error:
         reason = visible(" ".join(str(error).split()))

@@ -1,0 +1,10 @@
+"""Trained models that the commands use, and what their attention looks at."""
+
+from attention_book.runs.command.translators.learned import Learned, learned
+from attention_book.runs.command.translators.options import (
+    how_to_search,
+    which_checkpoint,
+    which_model,
+)
+
+__all__ = ("Learned", "how_to_search", "learned", "which_checkpoint", "which_model")
