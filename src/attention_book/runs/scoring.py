@@ -5,7 +5,6 @@ as they are written, with the tokenization that sacrebleu prescribes for their l
 numbers can stand beside those of papers.
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -196,14 +195,15 @@ def compare(
         test_type="bs",
         n_samples=samples,
     )
-    signatures, found = test()
+    signatures, results = test()
+    found: list[Any] = results["BLEU"]
     one, other = (
         Score(each.score, str(signatures["BLEU"]), float(each.mean), float(each.ci))
-        for each in found["BLEU"]
+        for each in found
     )
     # Of equal scores sacrebleu's test finds that chance never makes them: say that it always may.
     equal = one.value == other.value
-    return Comparison(one, other, 1.0 if equal else found["BLEU"][1].p_value)
+    return Comparison(one, other, 1.0 if equal else float(found[1].p_value))
 
 
 def _check(translations: Sequence[str], references: Sequence[str]) -> None:
@@ -260,16 +260,13 @@ def _by_length(
             f"lengths: expected one for each of {len(references)} sentences, got {len(lengths)}"
         )
     metric, found = _bleu(language, effective_order=True), []
-    for low, end in itertools.pairwise((*_BINS, None)):
-        rows = [
-            row
-            for row, length in enumerate(lengths)
-            if low <= max(length, 1) and (end is None or length < end)
-        ]
+    for low, end in zip(_BINS, (*_BINS[1:], max(_BINS[-1], *lengths) + 1), strict=True):
+        rows = [row for row, length in enumerate(lengths) if low <= max(length, 1) < end]
         if rows:
             texts = [[side[row] for row in rows] for side in (translations, references)]
             bleu = metric.corpus_score(texts[0], [texts[1]]).score
-            found.append(LengthScore(low or 1, end and end - 1, len(rows), bleu))
+            high = end - 1 if low < _BINS[-1] else None
+            found.append(LengthScore(low, high, len(rows), bleu))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from attention_book.runs.command.describing.pages import as_trained, missing_for
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
 from attention_book.runs.command.speech.failures import ExitCode, Failure, writing
 from attention_book.runs.command.speech.terminal import tell, visible
-from attention_book.runs.command.translators import learned, which_checkpoint, which_model
+from attention_book.runs.command.translators import Which, learned, which_checkpoint, which_model
 
 _TEXT = Bilingual(
     """把训练好的模型写成网页能加载的文件。
@@ -48,7 +48,7 @@ _EXAMPLES = (
 )
 @which_model
 @which_checkpoint
-def export(folder: str, run: str | None, recipe: str | None, checkpoint: str | None) -> None:
+def export(folder: str, run: str | None, recipe: str | None, checkpoint: Which | None) -> None:
     """Write the three files."""
     found = learned(run, recipe, checkpoint)
     if missing := missing_for_a_page(found):

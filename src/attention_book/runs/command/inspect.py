@@ -24,6 +24,7 @@ from attention_book.runs.command.speech.pages import columns
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.command.translators import (
     Learned,
+    Which,
     learned,
     which_checkpoint,
     which_model,
@@ -97,7 +98,7 @@ LAWS = {
 )
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def inspect(
-    run: str | None, recipe: str | None, checkpoint: str | None, sentences: int, as_data: bool
+    run: str | None, recipe: str | None, checkpoint: Which | None, sentences: int, as_data: bool
 ) -> None:
     """Look into a model, and tell."""
     found = learned(run, recipe, checkpoint)
@@ -120,7 +121,8 @@ def inspect(
 
 def _model_told(found: Learned) -> Iterator[str]:
     count = sum(weight.numel() for weight in found.model.parameters())
-    config, codec = found.model.config, found.codec
+    config: Any = found.model.config
+    codec = found.codec
     kind = type(found.model).__name__
     if isinstance(found.model, Transformer):
         kind += f" {config.num_layers} × {config.num_heads}, d_model {config.d_model}"

@@ -1,6 +1,5 @@
 """Where the command begins: what is missing is said in one line, whatever is missing."""
 
-import os
 import sys
 
 from attention_book.foundations.environment import from_extra
@@ -17,8 +16,6 @@ def main() -> None:
             raise
         print(f"attention-book: {error}", file=sys.stderr)
         sys.exit(5)
-    if os.environ.get("RANK", "0") != "0":  # of many processes of torchrun the first one speaks
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")
     program.main(prog_name="attention-book")
 
 

@@ -26,6 +26,7 @@ from attention_book.runs.command.speech.failures import (
     failure_of,
 )
 from attention_book.runs.command.speech.language import language_asked_for, spoken
+from attention_book.runs.command.speech.pages import in_columns
 from attention_book.runs.command.speech.terminal import hush, note, prepare_streams, tell, visible
 from attention_book.runs.command.train import train
 from attention_book.runs.command.translate import translate
@@ -53,25 +54,28 @@ _EXAMPLES = (
         Bilingual("用自己的语料训练", "train on text of your own"),
     ),
 )
-_FIRST_STEPS = Bilingual(
-    """先训练（约一分钟，不用联网）：  attention-book train
-再翻译一句：                    attention-book translate "the girl reads a book."
-看看有多好：                    attention-book evaluate
-换成自己的语料：                attention-book train --train pairs.tsv --source it --target en
-全部用法：                      attention-book --help --lang zh""",
-    """Train first (about a minute, no network):  attention-book train
-Translate a sentence:                       attention-book translate "the girl reads a book."
-See how good it is:                         attention-book evaluate
-Train on text of your own:                  \
-attention-book train --train pairs.tsv --source it --target en
-All there is (中文: --lang zh):             attention-book --help""",
+_FIRST_STEPS = (
+    (
+        Bilingual("先训练（约一分钟，不用联网）", "Train first (a minute, no network)"),
+        "attention-book train",
+    ),
+    (Bilingual("再翻译一句", "Translate"), 'attention-book translate "the girl reads a book."'),
+    (Bilingual("看看译得有多好", "See how good it is"), "attention-book evaluate"),
+    (
+        Bilingual("换成自己的语料", "Train on your own text"),
+        "attention-book train --train pairs.tsv --source it --target en",
+    ),
+    (
+        Bilingual("全部用法（English: --lang en）", "All there is (中文: --lang zh)"),
+        "attention-book --help",
+    ),
 )
 
 
 class Program(BilingualGroup):
     """The command as a whole: it chooses the language, and turns errors into exit codes."""
 
-    def main(  # type: ignore[override]
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = "attention-book",
@@ -155,7 +159,8 @@ def program(context: click.Context, version: bool) -> None:
         tell(f"attention-book {attention_book.__version__}")
         context.exit()
     elif context.invoked_subcommand is None:
-        tell(_FIRST_STEPS)
+        rows = [(spoken(meaning), line) for meaning, line in _FIRST_STEPS]
+        tell("\n".join(in_columns(rows)))
 
 
 for _command in (train, translate, evaluate, inspect, export, data):

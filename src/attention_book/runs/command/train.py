@@ -11,7 +11,7 @@ from attention_book.runs.command.speech.bilingual import BilingualCommand, optio
 from attention_book.runs.command.speech.failures import wrong_settings
 from attention_book.runs.command.speech.numbers import COUNT, Whole
 from attention_book.runs.command.speech.progress import shown
-from attention_book.runs.command.speech.terminal import note, tell, visible
+from attention_book.runs.command.speech.terminal import is_first, note, tell, visible
 from attention_book.runs.command.training.asked import (
     DEFAULT_RECIPE,
     FILES,
@@ -22,7 +22,6 @@ from attention_book.runs.command.training.beginning import (
     Begin,
     ending_as_a_run,
     how_to_begin,
-    is_first,
 )
 from attention_book.runs.command.training.result import result_told
 from attention_book.runs.settings import CORPORA, RunSettings

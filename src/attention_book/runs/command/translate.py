@@ -14,6 +14,7 @@ from attention_book.runs.command.speech.reading import clean, lines_of
 from attention_book.runs.command.speech.terminal import answer, note, visible
 from attention_book.runs.command.translators import (
     Learned,
+    Which,
     how_to_search,
     learned,
     which_checkpoint,
@@ -92,7 +93,7 @@ def translate(
     attention: str | None,
     run: str | None,
     recipe: str | None,
-    checkpoint: str | None,
+    checkpoint: Which | None,
 ) -> None:
     """Translate lines as they come."""
     if texts and file is not None:

@@ -20,7 +20,8 @@ _SENTENCES = 300
 
 def missing_for_a_page(found: Learned) -> list[Bilingual]:
     """Return what the page's engine lacks to run a model; nothing: it can."""
-    missing, config = [], found.model.config
+    missing = []
+    config: Any = found.model.config
     if found.codec.settings.unit != "words":
         missing.append(Bilingual("子词的切分（BPE）", "splitting into subwords (BPE)"))
     elif found.codec.word_rule == "grammar" and found.codec.languages[0] == "fr":
@@ -120,7 +121,7 @@ def pairs_of(found: Learned, split: Split, limit: int = _SENTENCES) -> tuple[Sen
     data, codec = found.settings.data, found.codec
     if codec.word_rule == "grammar" and data.corpus == "grammar":
         size: dict[str, Any] = {} if data.num_train is None else {"num_train": data.num_train}
-        corpus = grammar_corpus(data.source, data.target, **size)  # type: ignore[arg-type]
+        corpus = grammar_corpus(data.source, data.target, **size)
         parts = {"train": corpus.train, "validation": corpus.validation, "test": corpus.random}
         return parts[split][:limit]
     try:

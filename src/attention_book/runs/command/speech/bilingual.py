@@ -41,6 +41,12 @@ class BilingualOption(click.Option):
         self.help = spoken(self.texts)
         return super().get_help_record(ctx)
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Return the default; the range of a number is said where it is left."""
+        extra: Any = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
     def make_metavar(self, ctx: click.Context) -> str:
         """Return the name of the value."""
         return super().make_metavar(ctx) if self.value_name is None else spoken(self.value_name)
@@ -49,9 +55,9 @@ class BilingualOption(click.Option):
 class BilingualArgument(click.Argument):
     """An argument with a name and a help in two languages."""
 
-    def __init__(self, name: str, *, help: Text, metavar: Text, **rest: Any) -> None:
+    def __init__(self, decls: Iterable[str], *, help: Text, metavar: Text, **rest: Any) -> None:
         self.texts, self.value_name = help, metavar
-        super().__init__([name], **rest)
+        super().__init__(list(decls), **rest)
 
     def make_metavar(self, ctx: click.Context) -> str:
         """Return the argument's name."""
@@ -127,8 +133,9 @@ class BilingualCommand(click.Command):
         """Show the examples."""
         if self.examples:
             with formatter.section(spoken(Bilingual("例子", "Examples"))):
+                margin = " " * formatter.current_indent
                 for line, meaning in self.examples:
-                    formatter.write_text(f" {line}\n     {spoken(meaning)}")
+                    formatter.write(f"{margin}{line}\n{margin}    {spoken(meaning)}\n")
 
 
 class BilingualGroup(BilingualCommand, click.Group):

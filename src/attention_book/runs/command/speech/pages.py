@@ -2,12 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.speech.language import spoken
+
 # A line does not begin with one of these.
 _CLINGING = frozenset("，。、；：？！）》」』”’…—%,.;:?!)]}")
+# And does not end with one of these.
+_OPENING = frozenset("（《「『“‘([{")
 # What stays together: a Chinese character by itself, with the marks that cling to it; all else
 # up to a blank or a Chinese character.
 _CHINESE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
@@ -46,15 +51,41 @@ def _units(text: str) -> list[str]:
     units: list[str] = []
     for unit in _UNITS.findall(text):
         clings = unit[0] in _CLINGING or unit.isspace()
-        if clings and units and not units[-1].isspace():
+        opened = bool(units) and units[-1][-1] in _OPENING
+        if (clings or opened) and units and not units[-1].isspace():
             units[-1] += " " if unit.isspace() else unit
         else:
             units.append(unit)
     return units
 
 
+def in_columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Return rows of cells as lines, each column as wide as its widest cell.
+
+    >>> in_columns([("a", "b"), ("注意", "c")])
+    ['a     b', '注意  c']
+    """
+    table = list(rows)
+    widths = [max(map(columns, column)) for column in zip(*table, strict=True)]
+    return [
+        gap.join(
+            cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in table
+    ]
+
+
 class Page(click.HelpFormatter):
     """A page of help: paragraphs, and lists of two columns."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write how the command is called."""
+        start = spoken(Bilingual("用法：", "Usage: "))
+        super().write_usage(prog, args, start if prefix is None else prefix)
+
+    def write_heading(self, heading: str) -> None:
+        """Write the heading of a section."""
+        self.write(f"{' ' * self.current_indent}{heading}{spoken(Bilingual('：', ':'))}\n")
 
     def write_text(self, text: str) -> None:
         """Write paragraphs; lines that begin with blanks stay as they are."""
@@ -90,7 +121,7 @@ class Page(click.HelpFormatter):
 def _joined(paragraph: str) -> str:
     """Return lines as one; between two Chinese characters there is no blank."""
     whole = " ".join(paragraph.split("\n"))
-    return re.sub(rf"(?<=[{_CHINESE}]) +(?=[{_CHINESE}])", "", whole)
+    return re.sub(rf"(?<=[{_CHINESE}]) +(?=[{_CHINESE}])|(?<=[，。；：、）]) +", "", whole)
 
 
-__all__ = ["Page", "columns", "wrapped"]
+__all__ = ["Page", "columns", "in_columns", "wrapped"]

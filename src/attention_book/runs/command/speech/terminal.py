@@ -34,14 +34,21 @@ def _visible(letter: str) -> str:
     return letter
 
 
+def is_first() -> bool:
+    """Whether this is the one of torchrun's processes that speaks; alone it is."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def tell(text: Bilingual | str = "") -> None:
     """Write lines to standard output; what is put into them must be visible."""
-    click.echo(spoken(text))
+    if is_first():
+        click.echo(spoken(text))
 
 
 def note(text: Bilingual | str = "") -> None:
     """Write lines to standard error: progress, and what is no result."""
-    click.echo(spoken(text), err=True)
+    if is_first():
+        click.echo(spoken(text), err=True)
 
 
 def answer(line: str) -> None:
@@ -66,4 +73,4 @@ def hush() -> None:
             continue
 
 
-__all__ = ["answer", "hush", "note", "prepare_streams", "tell", "visible"]
+__all__ = ["answer", "hush", "is_first", "note", "prepare_streams", "tell", "visible"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
-from attention_book.runs.command.speech.terminal import note, visible
+from attention_book.runs.command.speech.terminal import is_first, note, visible
 from attention_book.runs.engine import Interrupted, StepReport, resume, start, status
 from attention_book.runs.folder import RunFolder, differing
 from attention_book.runs.settings import RunSettings
@@ -40,13 +40,7 @@ class Begin(Enum):
 
 
 def _hear(text: Bilingual) -> None:
-    if is_first():
-        note(Bilingual(visible(text.zh), visible(text.en)))
-
-
-def is_first() -> bool:
-    """Whether this is the one of several processes that speaks; alone it is."""
-    return os.environ.get("RANK", "0") == "0"
+    note(Bilingual(visible(text.zh), visible(text.en)))
 
 
 def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any]) -> Begin:
@@ -125,7 +119,8 @@ def _same(folder: Path, settings: RunSettings) -> None:
         name = visible(str(folder))
         raise Failure(
             ExitCode.RUN,
-            f"{name} 里是另一次训练，设置不同（{differences}）。换个 --folder，或用 --again 从头训练。",
+            f"{name} 里是另一次训练，设置不同（{differences}）。"
+            "换个 --folder，或用 --again 从头训练。",
             f"{name}: expected a run with these settings, got another: {differences}; give "
             "another --folder, or begin anew with --again",
         )
@@ -161,4 +156,4 @@ def ending_as_a_run(folder: Path) -> Iterator[None]:
         ) from error
 
 
-__all__ = ("Begin", "ending_as_a_run", "how_to_begin", "is_first")
+__all__ = ("Begin", "ending_as_a_run", "how_to_begin")

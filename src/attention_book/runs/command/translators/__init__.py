@@ -6,5 +6,6 @@ from attention_book.runs.command.translators.options import (
     which_checkpoint,
     which_model,
 )
+from attention_book.runs.loading import Which
 
-__all__ = ("Learned", "how_to_search", "learned", "which_checkpoint", "which_model")
+__all__ = ("Learned", "Which", "how_to_search", "learned", "which_checkpoint", "which_model")

@@ -1,6 +1,7 @@
 """The attention of a translation: all heads of a Transformer, or the one of a recurrent model."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,8 +31,9 @@ def viewer_of(
             "--attention：句子里没有词。",
             "--attention: expected a sentence with a word in it, got none",
         )
+    model: Any = found.model
     [made] = translated(
-        found.model,  # type: ignore[arg-type]
+        model,
         [tokens],
         found.codec.source_vocabulary,
         found.codec.target_vocabulary,

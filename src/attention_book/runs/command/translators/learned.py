@@ -1,4 +1,4 @@
-"""What the commands translate with: the model of a run's folder, or of one of the book's recipes."""
+"""What the commands translate with: the model of a run, or of one of the book's recipes."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from attention_book.runs.codec import TextCodec
 from attention_book.runs.codec.sides import WordRule, Words
 from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.terminal import note, visible
-from attention_book.runs.loading import load_run
+from attention_book.runs.loading import Which, load_run
 from attention_book.runs.settings import RunSettings
 
 #: Where runs are kept unless a command says otherwise.
@@ -66,7 +66,7 @@ class Learned:
             yield self.codec.target_text(next(found).tokens) if tokens else ""
 
 
-def learned(run: str | None, recipe: str | None, checkpoint: str | None = None) -> Learned:
+def learned(run: str | None, recipe: str | None, checkpoint: Which | None = None) -> Learned:
     """Return the model that a command line chooses.
 
     Raises:
