@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from attention_book.inspection import capture_attention, head_importance, offset_profile
+from attention_book.inspection import (
+    attention_heads,
+    capture_attention,
+    head_importance,
+    offset_profile,
+)
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
 from attention_book.models import Transformer
 from attention_book.models.evaluating import evaluating
@@ -64,7 +69,8 @@ def _profiles(model: Transformer, batch: Batch) -> Iterator[tuple[str, Tensor]]:
     """Yield of each module (head, number): the sharpness, and the weights on three places."""
     with evaluating(model), capture_attention(model) as seen:
         model(batch.source, batch.source_mask, batch.target_input)
-    for name, [weights] in seen.items():
+    for name in dict.fromkeys(head.module for head in attention_heads(model)):
+        [weights] = seen[name]
         on_source = batch.source_mask if name.startswith("encoder") else batch.target_mask
         queries = on_source.sum()
         largest = weights.amax(dim=-1).masked_fill(~on_source[:, None], 0.0)

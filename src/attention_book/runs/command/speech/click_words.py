@@ -8,10 +8,9 @@ import gettext
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from importlib import import_module
 from types import MappingProxyType
-from unittest import mock
 
 import click
 
@@ -78,16 +77,23 @@ def speaking(language: Language) -> Iterator[None]:
     """Speak one language in this block: click, and what is written in two languages."""
     before = chosen_language()
     set_language(language)
+    replaced = list(_asked_of_gettext()) if language == "zh" else []
     try:
-        with ExitStack() as stack:
-            if language == "zh":
-                for module in _modules():
-                    for name, word in (("_", _word), ("ngettext", _words)):
-                        if vars(module).get(name) in (gettext.gettext, gettext.ngettext):
-                            stack.enter_context(mock.patch.object(module, name, word))
-            yield
+        for module, name, word in replaced:
+            setattr(module, name, word)
+        yield
     finally:
+        for module, name, _ in replaced:
+            setattr(module, name, _GETTEXT[name])
         set_language(before)
+
+
+def _asked_of_gettext() -> Iterator[tuple[object, str, object]]:
+    """Yield each of click's modules, the name by which it asks gettext, and who answers instead."""
+    for module in _modules():
+        for name, word in (("_", _word), ("ngettext", _words)):
+            if vars(module).get(name) is _GETTEXT[name]:
+                yield module, name, word
 
 
 def _modules() -> list[object]:
@@ -96,6 +102,9 @@ def _modules() -> list[object]:
         import_module(f"click.{module}")
     names = (f"click.{each.name}" for each in pkgutil.iter_modules(click.__path__))
     return [sys.modules[name] for name in names if name in sys.modules]
+
+
+_GETTEXT = {"_": gettext.gettext, "ngettext": gettext.ngettext}
 
 
 def _word(text: str) -> str:

@@ -113,13 +113,15 @@ def disk_full(error: BaseException) -> bool:
 
 
 @contextmanager
-def wrong_settings() -> Iterator[None]:
-    """Take what is refused in this block for wrong settings."""
+def wrong_settings(
+    *kinds: type[Exception], default: tuple[type[Exception], ...] = (ValueError, TypeError)
+) -> Iterator[None]:
+    """Take what is refused in this block, by errors of these kinds, for wrong settings."""
     try:
         yield
     except (CorpusError, CheckpointError, RunError):
         raise
-    except (ValueError, TypeError, RecursionError) as error:
+    except (kinds or default) as error:
         reason = visible(" ".join(str(error).split()))
         raise Failure(ExitCode.WRONG_LINE, in_chinese(reason), reason) from error
 

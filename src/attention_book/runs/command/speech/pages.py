@@ -33,7 +33,7 @@ def wrapped(text: str, width: int) -> list[str]:
     """Return the lines of one paragraph, each at most ``width`` columns wide where that can be.
 
     >>> wrapped("训练一个翻译模型，然后用它翻译。", 12)
-    ['训练一个翻', '译模型，然后', '用它翻译。']
+    ['训练一个翻译', '模型，然后用', '它翻译。']
     >>> wrapped("a long line of words", 11)
     ['a long line', 'of words']
     """
@@ -52,7 +52,7 @@ def _units(text: str) -> list[str]:
     for unit in _UNITS.findall(text):
         clings = unit[0] in _CLINGING or unit.isspace()
         opened = bool(units) and units[-1][-1] in _OPENING
-        if (clings or opened) and units and not units[-1].isspace():
+        if (clings or opened) and units and not units[-1][-1].isspace():
             units[-1] += " " if unit.isspace() else unit
         else:
             units.append(unit)

@@ -129,7 +129,7 @@ def _state(pace: Pace) -> str:
 def _clock_time(seconds: float) -> str:
     """Return a length of time as minutes and seconds, or with hours.
 
-    >>> _clock_time(75.2), _clock_time(3723)
+    >>> _clock_time(75.2), _clock_time(3723.0)
     ('1:15', '1:02:03')
     """
     minutes, rest = divmod(round(seconds), 60)

@@ -32,7 +32,7 @@ def _quality(model: Learned, lines: list[tuple[str, str]]) -> str:
     """Return the BLEU, of tokens where the papers of such a model report that."""
     if not lines:
         text = Bilingual(
-            "语料太小，没有留出测试句，说不出翻译得多好。",
+            "语料太小，没有留出测试句，无法打分。",
             "the corpus is too small to hold out test sentences: no score",
         )
         return spoken(text)
@@ -45,7 +45,7 @@ def _quality(model: Learned, lines: list[tuple[str, str]]) -> str:
     kind = Bilingual("BLEU（小写词元）", "BLEU of lower-case tokens")
     name = spoken(kind) if found.tokenized_bleu else "BLEU"
     text = Bilingual(
-        f"{name} {bleu}：在训练时没见过的 {len(lines)} 句上",
+        f"{name} {bleu}，测试集 {len(lines)} 句（训练时没见过）",
         f"{name} {bleu}, on {len(lines)} sentences that the training has not seen",
     )
     return spoken(text)
