@@ -13,7 +13,7 @@ from attention_book.runs.command.program import program
 from attention_book.runs.command.training import result
 
 TINY = (
-    "train --folder runs/tiny --steps 4 --set data.num_train=300 --set model.config.d_model=16 "
+    "train --corpus phrasebook --folder runs/tiny --steps 4 --set model.config.d_model=16 "
     "--set model.config.num_heads=2 --set model.config.d_ff=16 --set training.checkpoint_every=2"
 )
 
@@ -27,8 +27,6 @@ class Said:
     err: str
 
 
-
-
 def spoken(line: str | list[str], stdin: str | bytes | None = None, **environment: str) -> Said:
     """Run a command line; an exception that gets out fails the test."""
     words = line.split() if isinstance(line, str) else line
@@ -40,7 +38,7 @@ def spoken(line: str | list[str], stdin: str | bytes | None = None, **environmen
 
 @pytest.fixture(scope="session")
 def tiny_run(tmp_path_factory: Any) -> Iterator[Path]:
-    """A folder with ``runs/tiny`` in it: a Transformer of the grammar after four steps."""
+    """A folder with ``runs/tiny`` in it: a Transformer of the phrasebook after four steps."""
     folder = tmp_path_factory.mktemp("tiny")
     before, sentences = Path.cwd(), result._SENTENCES
     os.chdir(folder)

@@ -16,7 +16,7 @@ from attention_book.runs.command.speech.progress import SECONDS, shown
 from attention_book.runs.engine import StepReport
 
 SMALL = (
-    "--set data.num_train=60 --set model.config.d_model=8 --set model.config.num_heads=2 "
+    "--corpus phrasebook --set model.config.d_model=8 --set model.config.num_heads=2 "
     "--set model.config.d_ff=8"
 )
 
@@ -110,7 +110,7 @@ def test_what_is_wrong_on_the_line_is_told_in_one_line(say, alone, line, expecte
 
 
 def test_nothing_in_a_file_of_settings_is_executed_or_believed(say, alone):
-    Path("bad.toml").write_text('[training]\nwarmup = "__import__(\'os\').abort()"\n')
+    Path("bad.toml").write_text("[training]\nwarmup = \"__import__('os').abort()\"\n")
     assert say("train --settings bad.toml").code == ExitCode.WRONG_LINE
     Path("bad.toml").write_bytes(b"\xff\x00")
     assert say("train --settings bad.toml").code == ExitCode.WRONG_LINE
@@ -163,7 +163,7 @@ def test_an_interrupted_run_says_how_it_goes_on_and_does(say, alone, monkeypatch
     assert (refused.code, "--resume" in refused.err) == (ExitCode.RUN, True)
     resumed = say(shlex.split(saved[2])[1:])
     assert resumed.code == 0, resumed.err
-    logged = [json.loads(each) for each in Path("runs/one/log.jsonl").open()]
+    logged = [json.loads(each) for each in Path("runs/one/log.jsonl").read_text().splitlines()]
     assert [each["step"] for each in logged] == [1, 2, 3, 4]
 
 
@@ -184,7 +184,7 @@ def test_again_removes_the_run_and_nothing_else(say, alone):
     assert say(changed).code == ExitCode.RUN
     assert say(f"{changed} --again").code == 0
     assert Path("one/notes.txt").read_text() == "mine"
-    assert [json.loads(each)["step"] for each in Path("one/log.jsonl").open()] == [1, 2]
+    assert len(Path("one/log.jsonl").read_text().splitlines()) == 2
 
 
 def test_there_must_be_something_to_go_on_with(say, alone):

@@ -121,7 +121,7 @@ def wrong_settings(
         yield
     except (CorpusError, CheckpointError, RunError):
         raise
-    except (kinds or default) as error:
+    except kinds or default as error:
         reason = visible(" ".join(str(error).split()))
         raise Failure(ExitCode.WRONG_LINE, in_chinese(reason), reason) from error
 

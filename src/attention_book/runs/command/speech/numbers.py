@@ -30,6 +30,7 @@ class Number(click.FloatRange):
         return number
 
 
-COUNT = Whole(min=1)
+#: How many of something: one at least, and no more than there can be.
+COUNT = Whole(min=1, max=1_000_000_000)
 
 __all__ = ["COUNT", "Number", "Whole"]

@@ -1,5 +1,6 @@
 """Lines of a file or of standard input, one at a time, in UTF-8 or refused."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ def decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
 
 def clean(text: str) -> str:
     """Return an argument of the line without what is no character, and as one line."""
-    return " ".join(text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())
+    return " ".join(re.sub("[\ud800-\udfff]", "\ufffd", text).split())
 
 
 __all__ = ["clean", "decoded", "lines_of"]
