@@ -32,9 +32,11 @@ OPTIONS = sorted(
 )
 VALUES = st.one_of(
     st.sampled_from(
-        ["0", "-1", "1e999", "nan", "9" * 400, "runs/tiny", "runs", "..", "/", "/dev/null", "zh"]
-        + ["training.warmup=100", "training.betas=[1]", "model.config={}", "data=1", "grammar"]
-        + ["data.train=['a']", "text.unit=words", "a=" + "[" * 5000, "model.config.a.b=1"]
+        [
+            *("0", "-1", "1e999", "nan", "9" * 400, "runs/tiny", "runs", "..", "/", "/dev/null"),
+            *("training.warmup=100", "training.betas=[1]", "model.config={}", "data=1", "zh"),
+            *("data.train=['a']", "text.unit=words", "a=" + "[" * 5000, "model.config.a.b=1"),
+        ]
     ),
     st.text(max_size=12),
     st.binary(max_size=8).map(os.fsdecode),
@@ -107,9 +109,12 @@ JSON = st.recursive(
     max_leaves=6,
 )
 NAMES = st.sampled_from(
-    ["training.warmup", "training.betas", "data.train", "data.corpus", "text.unit", "model.kind"]
-    + ["model.config", "model.config.d_model", "model.config.positions", "training", "data.source"]
-    + ["training.learning_rate", "training.seed", "data.held_out", "training.steps", "text.shared"]
+    [
+        *("training.warmup", "training.betas", "data.train", "data.corpus", "text.unit"),
+        *("model.config", "model.config.d_model", "model.config.positions", "training"),
+        *("training.learning_rate", "training.seed", "data.held_out", "training.steps"),
+        *("text.shared", "model.kind", "data.source"),
+    ]
 )
 
 
@@ -180,7 +185,6 @@ def environment() -> dict[str, str]:
 
 
 def test_a_reader_who_goes_away_is_no_error(beside) -> None:
-    line = f'{" ".join(MODULE[:3])} -m {MODULE[-1]} data; echo "${{PIPESTATUS[0]}}"'
     many = f"yes hello | {' '.join(MODULE)} translate | head -1; echo ${{PIPESTATUS[1]}}"
     found = subprocess.run(
         ["bash", "-c", many], env=environment(), capture_output=True, text=True, check=False

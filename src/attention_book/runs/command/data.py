@@ -235,7 +235,7 @@ def _part_told(part: Part, train: Part) -> Iterator[str]:
 
 
 def _side_told(side: Side, known: Side | None) -> str:
-    half, most, longest = (side.length_at(share) for share in (0.5, 0.95, 1))
+    half, most, longest = (side.length_at(share) for share in (0.5, 0.95, 1.0))
     text = Bilingual(
         f"{side.num_tokens:,} 个词，{len(side.words):,} 种；"
         f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",

@@ -5,14 +5,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from attention_book.course.recipes import Recipe, Trained
 from attention_book.foundations.bilingual import Bilingual
-from attention_book.models import Seq2Seq
+from attention_book.live.examples import Exported
+from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import Split, read_lines
-from attention_book.text import CorpusError, SentencePair, grammar_corpus
+from attention_book.text import CorpusError, SentencePair, Vocabulary, grammar_corpus
 
 # So many sentences are looked at for a page's proposals.
 _SENTENCES = 300
@@ -67,7 +67,24 @@ class AsRecipe:
         return self.parts
 
 
-def as_trained(found: Learned) -> Trained:
+@dataclass(frozen=True)
+class AsTrained:
+    """A run's model as the export takes it.
+
+    Attributes:
+        model: With its weights.
+        source_vocabulary: Numbers the source tokens.
+        target_vocabulary: Names the model's words.
+        recipe: What a page says of it.
+    """
+
+    model: Seq2Seq | Transformer
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    recipe: AsRecipe
+
+
+def as_trained(found: Learned) -> Exported:
     """Return a model as the export takes it.
 
     Raises:
@@ -84,13 +101,8 @@ def as_trained(found: Learned) -> Trained:
         target=settings.data.target,
         parts=_parts(found),
     )
-    return Trained(
-        found.model,
-        found.codec.source_vocabulary,
-        found.codec.target_vocabulary,
-        (),
-        cast(Recipe, recipe),
-    )
+    vocabularies = found.codec.source_vocabulary, found.codec.target_vocabulary
+    return AsTrained(found.model, *vocabularies, recipe)
 
 
 def safe_name(name: str) -> str:

@@ -114,14 +114,14 @@ def disk_full(error: BaseException) -> bool:
 
 @contextmanager
 def wrong_settings(
-    *kinds: type[Exception], default: tuple[type[Exception], ...] = (ValueError, TypeError)
+    kinds: tuple[type[Exception], ...] = (ValueError, TypeError, RecursionError),
 ) -> Iterator[None]:
     """Take what is refused in this block, by errors of these kinds, for wrong settings."""
     try:
         yield
     except (CorpusError, CheckpointError, RunError):
         raise
-    except kinds or default as error:
+    except kinds as error:
         reason = visible(" ".join(str(error).split()))
         raise Failure(ExitCode.WRONG_LINE, in_chinese(reason), reason) from error
 

@@ -94,7 +94,7 @@ def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tupl
     if not (is_recipe or is_run):
         # With a limit, the file may go on behind it.
         count = len(text.references)
-        return file_lines(name, None if chosen["limit"] else count)[:count]
+        return file_lines(name, count, longer=chosen["limit"] is not None)
     if not text.sources:
         raise Failure(
             ExitCode.WRONG_LINE,

@@ -67,13 +67,13 @@ def _text(
     return TestText(name, sources, references, language)
 
 
-def file_lines(path: str, count: int | None = None) -> tuple[str, ...]:
-    """Return the lines of a file of translations, one for each source.
+def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> tuple[str, ...]:
+    """Return the lines of a file of translations, one for each source; ``longer``: it may go on.
 
     Raises:
         Failure: if the file cannot be read, or has another number of lines.
     """
-    lines = tuple(lines_of(path))
+    lines = tuple(itertools.islice(lines_of(path), count if longer else None))
     if not lines or (count is not None and len(lines) != count):
         name, wanted = visible(path), "≥ 1" if count is None else str(count)
         raise Failure(

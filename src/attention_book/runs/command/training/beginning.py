@@ -145,7 +145,7 @@ def ending_as_a_run(folder: Path) -> Iterator[None]:
         Failure: instead of these errors.
     """
     try:
-        with wrong_settings(ValueError):
+        with wrong_settings((ValueError,)):
             yield
     except Interrupted as error:
         line = f"attention-book train --resume --folder {shlex.quote(str(folder))}"
