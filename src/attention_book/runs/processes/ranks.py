@@ -66,7 +66,7 @@ class Ranks:
             raise RunError(failed[0])
         return result
 
-    def total(self, numbers: Sequence[int | float]) -> list[float]:
+    def total(self, numbers: Sequence[float]) -> list[float]:
         """Return the sums of the numbers over all processes, the same in each."""
         sums = torch.tensor(numbers, dtype=torch.float64)
         if self.world > 1:
@@ -94,7 +94,7 @@ class Ranks:
         except RuntimeError as error:
             if self.world == 1 or not _is_of_the_others(error):
                 raise
-            reason = str(error).strip().partition("\n")[0].partition(". ")[0]
+            reason = str(error).strip().partition("\n")[0]
             raise MachineError(
                 f"processes: expected all {self.world} to answer, got none from one of them, "
                 f"which has died or hangs ({reason})"
