@@ -28,26 +28,32 @@ Seen = dict[str, Tensor]
 
 
 class Described(Protocol):
-    """What a page says of a model: a :class:`~attention_book.course.recipes.Recipe`, for example.
-
-    Attributes:
-        name: Small letters, digits and hyphens; it names the files.
-        digest: Of all settings.
-        model: Its kind.
-        source: The language to translate from.
-        target: The other one.
-    """
+    """What a page says of a model: a :class:`~attention_book.course.recipes.Recipe`, for example."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """Small letters, digits and hyphens; it names the files."""
+        ...
+
     @property
-    def digest(self) -> str: ...  # noqa: D102
+    def digest(self) -> str:
+        """A short number made of all settings."""
+        ...
+
     @property
-    def model(self) -> str: ...  # noqa: D102
+    def model(self) -> str:
+        """Its kind."""
+        ...
+
     @property
-    def source(self) -> str: ...  # noqa: D102
+    def source(self) -> str:
+        """The language to translate from."""
+        ...
+
     @property
-    def target(self) -> str: ...  # noqa: D102
+    def target(self) -> str:
+        """The language to translate to."""
+        ...
 
     def splits(self) -> Mapping[str, tuple[SentencePair, ...]]:
         """Return sentences of its corpus by the names of the book's splits."""
@@ -59,13 +65,24 @@ class Exported(Protocol):
     """A trained model that a page can load, with what it takes to use it."""
 
     @property
-    def model(self) -> Any: ...  # noqa: D102
+    def model(self) -> Any:
+        """In evaluation mode."""
+        ...
+
     @property
-    def source_vocabulary(self) -> Vocabulary: ...  # noqa: D102
+    def source_vocabulary(self) -> Vocabulary:
+        """Numbers the source tokens."""
+        ...
+
     @property
-    def target_vocabulary(self) -> Vocabulary: ...  # noqa: D102
+    def target_vocabulary(self) -> Vocabulary:
+        """Names the model's words."""
+        ...
+
     @property
-    def recipe(self) -> Described: ...  # noqa: D102
+    def recipe(self) -> Described:
+        """What a page says of it."""
+        ...
 
 
 def example(found: Exported, model: Any) -> dict[str, Any]:

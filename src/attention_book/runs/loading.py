@@ -30,6 +30,18 @@ class LoadedRun:
         which: Which of the run's weights these are.
         path: The file they are from.
         extra: What the file says of them.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from attention_book.runs import DataSettings, TrainingSettings, start
+    >>> settings = RunSettings(
+    ...     data=DataSettings(num_train=64),
+    ...     training=TrainingSettings(epochs=None, steps=1, device="cpu"),
+    ... )
+    >>> with TemporaryDirectory() as name:
+    ...     reports = list(start(settings, name))
+    ...     run = load_run(name)
+    >>> run.which, run.model.training
+    ('best', False)
     """
 
     model: Transformer | Seq2Seq

@@ -3,14 +3,16 @@
 import json
 import platform
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 
-import attention_book
 from attention_book.foundations.files import write_whole
 from attention_book.runs.processes.ranks import Ranks
+
+_PACKAGE = sys.modules["attention_book"]
 
 
 def versions(ranks: Ranks, *, step: int) -> dict[str, Any]:
@@ -22,8 +24,8 @@ def versions(ranks: Ranks, *, step: int) -> dict[str, Any]:
     gpu = torch.cuda.get_device_name(ranks.device) if ranks.device.type == "cuda" else None
     return {
         "step": step,
-        "attention_book": attention_book.__version__,
-        "commit": _commit(Path(attention_book.__file__).parent),
+        "attention_book": _PACKAGE.__version__,
+        "commit": _commit(Path(str(_PACKAGE.__file__)).parent),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),

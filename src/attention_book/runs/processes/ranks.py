@@ -94,7 +94,7 @@ class Ranks:
         except RuntimeError as error:
             if self.world == 1 or not _is_of_the_others(error):
                 raise
-            reason = str(error).strip().partition("\n")[0]
+            reason = str(error).strip().partition("\n")[0].partition(". ")[0]
             raise MachineError(
                 f"processes: expected all {self.world} to answer, got none from one of them, "
                 f"which has died or hangs ({reason})"

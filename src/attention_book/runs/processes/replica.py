@@ -1,9 +1,11 @@
 """The model as one process of several holds it: a copy (DDP), or a share of it (FSDP2)."""
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from inspect import signature
 from typing import Any
 
 import torch
@@ -113,7 +115,10 @@ class Replica:
 
 def _copied(module: nn.Module, ranks: Ranks) -> nn.Module:
     # Buffers are tables that grow with the longest sentence that a process has seen: its own.
-    return DistributedDataParallel(module, broadcast_buffers=False)
+    newer = "forward_sync_buffers" in signature(DistributedDataParallel).parameters
+    name = "forward_sync_buffers" if newer else "broadcast_buffers"
+    options: dict[str, Any] = {name: False}
+    return DistributedDataParallel(module, **options)
 
 
 def _sharded(module: nn.Module, ranks: Ranks) -> nn.Module:
@@ -121,6 +126,8 @@ def _sharded(module: nn.Module, ranks: Ranks) -> nn.Module:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
+    # It warns of additions in place to what a part returns. Ours are never in place.
+    warnings.filterwarnings("ignore", message="FSDP2-wrapped module", category=UserWarning)
     mesh = init_device_mesh(ranks.device.type, (ranks.world,))
     for part in parts_to_shard(module):
         fully_shard(part, mesh=mesh)
