@@ -27,8 +27,9 @@ KINDS = {
 Seen = dict[str, Tensor]
 
 
+@runtime_checkable
 class Described(Protocol):
-    """What a page says of a model: a :class:`~attention_book.course.recipes.Recipe`, for example."""
+    """What a page says of a model; a recipe is described like this, and a run."""
 
     @property
     def name(self) -> str:

@@ -65,7 +65,8 @@ def test_the_head_that_aligns_is_found(beside, monkeypatch):
     links = frozenset({(0, 1), (1, 0)})
     pairs = [SentencePair(("a", "b"), ("c", "d"), links)] * 3
     weights = torch.full((2, 2, 3, 3), 1 / 3)
-    weights[1, 0, :2, :2] = torch.tensor([[0.1, 0.9], [0.9, 0.1]])
+    weights[1, 0, :2, :2] = torch.tensor([[0.2, 0.8], [0.8, 0.2]])
+    weights[1, 1, :2, :2] = torch.tensor([[0.9, 0.1], [0.1, 0.9]])  # so the mean is wrong
     monkeypatch.setattr(
         "attention_book.runs.command.describing.heads.cross", lambda *_: weights.clone()
     )

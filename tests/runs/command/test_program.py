@@ -70,12 +70,13 @@ def harmless(beside, monkeypatch):
     monkeypatch.setattr("attention_book.runs.command.export.write_files", refuse)
     monkeypatch.setattr("attention_book.runs.command.evaluate._save", refuse)
     monkeypatch.setattr("attention_book.runs.command.testing.systems.held_out", refuse)
-    monkeypatch.setattr("attention_book.runs.command.inspect.head_reports", lambda *_: [])
+    monkeypatch.setattr("attention_book.runs.command.export.as_trained", refuse)
+    monkeypatch.setattr("attention_book.runs.command.inspect.pairs_of", refuse)
     monkeypatch.setattr("attention_book.runs.command.describing.corpora.read_lines", refuse)
 
 
 @given(LINES)
-@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=600, suppress_health_check=list(HealthCheck))
 @example(["train", "--settings", "\0"])
 @example(["translate", "--file", "\0"])
 @example(["translate", "--run", "\0", "a"])

@@ -75,6 +75,8 @@ _FIRST_STEPS = (
 class Program(BilingualGroup):
     """The command as a whole: it chooses the language, and turns errors into exit codes."""
 
+    exit_codes = MEANINGS
+
     def main(
         self,
         args: Sequence[str] | None = None,

@@ -66,7 +66,7 @@ class Ranks:
             raise RunError(failed[0])
         return result
 
-    def total(self, numbers: Sequence[float]) -> list[float]:
+    def total(self, numbers: Sequence[int | float]) -> list[float]:
         """Return the sums of the numbers over all processes, the same in each."""
         sums = torch.tensor(numbers, dtype=torch.float64)
         if self.world > 1:
