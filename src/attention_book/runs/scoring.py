@@ -1,4 +1,4 @@
-"""Scores of whole texts: sacrebleu's BLEU and chrF with their intervals, and comparisons.
+"""Scores of whole texts by sacrebleu, with their intervals; and comparisons of two systems.
 
 :mod:`attention_book.metrics` scores tokens, for the book's own models. Here sentences are scored
 as they are written, with the tokenization that sacrebleu prescribes for their language, so the

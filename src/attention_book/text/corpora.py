@@ -1,7 +1,6 @@
 """Real corpora by name, downloaded once and verified, or read from your own folder."""
 
 import gzip
-import hashlib
 import itertools
 import os
 import warnings
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.text.downloads import download
@@ -237,14 +236,11 @@ def _find(name: str, progress: bool | None) -> Path:
 
 
 def _download(name: str, progress: bool | None) -> Path:
-    with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
-        warnings.simplefilter("ignore")
-        with from_extra("text", "pooch"):
-            import pooch
+    pooch = _pooch()
     with from_extra("text", "tqdm"):
         from tqdm import tqdm
     url, checksum = _FILES[name]
-    path = Path(pooch.os_cache("attention_book")) / name
+    path = _cache() / name
 
     def fetch(url: str, output_file: str, _: object) -> None:
         part = path.with_name(path.name + ".part")
@@ -273,18 +269,11 @@ def _download(name: str, progress: bool | None) -> Path:
     return path
 
 
-@dataclass(frozen=True)
-class CorpusFile:
-    """A file that a corpus is read from, and whether it is there.
+class CorpusFile(NamedTuple):
+    """A file that a corpus is read from: its name, address and checksum, and where it lies.
 
-    Attributes:
-        name: Its name below the folder.
-        url: Where it can be had.
-        checksum: What it must have, "sha256:…".
-        path: Where it lies, or would lie.
-
-    >>> CorpusFile("a.gz", "https://example.org/a.gz", "sha256:0", Path("nowhere")).state()
-    'missing'
+    >>> CorpusFile("a.gz", "https://example.org/a.gz", "sha256:0", Path("a.gz")).name
+    'a.gz'
     """
 
     name: str
@@ -292,39 +281,18 @@ class CorpusFile:
     checksum: str
     path: Path
 
-    def state(self) -> Literal["missing", "whole", "damaged"]:
-        """Compare the checksum of what is there.
-
-        Raises:
-            CorpusError: if it cannot be read.
-        """
-        if not self.path.is_file():
-            return "missing"
-        kind, _, wanted = self.checksum.partition(":")
-        with _reading(self.path), self.path.open("rb") as file:
-            found = hashlib.file_digest(file, kind).hexdigest()
-        return "whole" if found == wanted else "damaged"
-
 
 def corpus_files(name: str) -> tuple[CorpusFile, ...]:
     """Return the files of a corpus that is downloaded, in your own folder or in the cache.
 
     Raises:
-        ValueError: if there is no such corpus.
+        KeyError: if there is no such corpus.
         ImportError: if there is no folder of your own, and pooch is not installed.
     """
-    if name not in _CORPORA:
-        raise ValueError(f"name: expected one of {', '.join(_CORPORA)}, got {name!r}")
-    languages = _CORPORA[name].languages
-    names = (
-        ["fra-eng.zip"]
-        if name == "tatoeba-eng-fra"
-        else [
-            f"multi30k/{stem}.{language}.gz"
-            for stem in _MULTI30K_SPLITS.values()
-            for language in languages
-        ]
-    )
+    stems, languages = _MULTI30K_SPLITS.values(), _CORPORA[name].languages
+    names = [f"multi30k/{stem}.{language}.gz" for stem in stems for language in languages]
+    if name == "tatoeba-eng-fra":
+        names = ["fra-eng.zip"]
     folder = _own_folder() or _cache()
     return tuple(CorpusFile(each, *_FILES[each], folder / each) for each in names)
 
@@ -341,8 +309,12 @@ def fetch_corpus(name: str, *, progress: bool | None = None) -> None:
 
 
 def _cache() -> Path:
+    return Path(_pooch().os_cache("attention_book"))
+
+
+def _pooch() -> Any:
     with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
         warnings.simplefilter("ignore")
         with from_extra("text", "pooch"):
             import pooch
-    return Path(pooch.os_cache("attention_book"))
+    return pooch

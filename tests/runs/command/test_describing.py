@@ -16,6 +16,7 @@ from attention_book.models import Transformer, TransformerConfig
 from attention_book.runs import TextCodec, TextSettings, load_run
 from attention_book.runs.command.describing.corpora import Side, described
 from attention_book.runs.command.describing.heads import best_alignment, head_reports
+from attention_book.runs.command.describing.known import state_of
 from attention_book.runs.command.describing.pages import missing_for_a_page, safe_name
 from attention_book.runs.command.inspect import LAWS
 from attention_book.runs.command.speech.failures import ExitCode
@@ -183,11 +184,11 @@ def test_checksums_are_compared(say, alone, monkeypatch):
     assert missing.out.count("missing") == 6
     content = b"right"
     file = CorpusFile("x", "", f"sha256:{hashlib.sha256(content).hexdigest()}", alone / "x")
-    assert file.state() == "missing"
+    assert state_of(file) == "missing"
     file.path.write_bytes(b"wrong")
-    assert file.state() == "damaged"
+    assert state_of(file) == "damaged"
     file.path.write_bytes(content)
-    assert file.state() == "whole"
+    assert state_of(file) == "whole"
     assert {each.path.parent for each in corpus_files("multi30k-en-fr")} == {alone / "multi30k"}
 
 

@@ -69,7 +69,7 @@ def harmless(beside, monkeypatch):
     monkeypatch.setattr("attention_book.runs.command.translate.save_attention", refuse)
     monkeypatch.setattr("attention_book.runs.command.export.write_files", refuse)
     monkeypatch.setattr("attention_book.runs.command.evaluate._save", refuse)
-    monkeypatch.setattr("attention_book.runs.command.testing.systems.held_out", refuse)
+    monkeypatch.setattr("attention_book.runs.command.describing.systems.held_out", refuse)
     monkeypatch.setattr("attention_book.runs.command.export.as_trained", refuse)
     monkeypatch.setattr("attention_book.runs.command.inspect.pairs_of", refuse)
     monkeypatch.setattr("attention_book.runs.command.describing.corpora.read_lines", refuse)

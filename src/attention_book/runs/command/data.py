@@ -8,6 +8,7 @@ import click
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.describing.corpora import Part, Side, described
+from attention_book.runs.command.describing.known import DOWNLOADED, KNOWN, state_of
 from attention_book.runs.command.speech.bilingual import (
     BilingualCommand,
     argument,
@@ -21,45 +22,6 @@ from attention_book.runs.corpora import Skipped
 from attention_book.runs.settings import CORPORA, DataSettings
 from attention_book.text.corpora import corpus_files, fetch_corpus
 
-#: The corpora with a name: languages, and what they are.
-KNOWN = {
-    "grammar": (
-        ("en", "fr"),
-        Bilingual(
-            "书里的文法造出来的句子，英、法、中任意两种；随包自带（CC BY 4.0）",
-            "sentences of the book's grammar, any two of en, fr, zh; in the package (CC BY 4.0)",
-        ),
-    ),
-    "phrasebook": (
-        ("en", "fr"),
-        Bilingual(
-            "书里的短语集，英、法、中任意两种；随包自带（CC BY 4.0）",
-            "the book's phrases, any two of en, fr, zh; in the package (CC BY 4.0)",
-        ),
-    ),
-    "tatoeba-eng-fra": (
-        ("en", "fr"),
-        Bilingual(
-            "tatoeba.org 的日常短句（CC BY 2.0 FR），要下载",
-            "everyday sentences from tatoeba.org (CC BY 2.0 FR); downloaded",
-        ),
-    ),
-    "multi30k-en-de": (
-        ("en", "de"),
-        Bilingual(
-            "图片说明，英德（供研究用，见其使用条款），要下载",
-            "descriptions of pictures (for research: see its terms of use); downloaded",
-        ),
-    ),
-    "multi30k-en-fr": (
-        ("en", "fr"),
-        Bilingual(
-            "图片说明，英法（供研究用，见其使用条款），要下载",
-            "descriptions of pictures (for research: see its terms of use); downloaded",
-        ),
-    ),
-}
-_DOWNLOADED = ("tatoeba-eng-fra", "multi30k-en-de", "multi30k-en-fr")
 _STATES = {
     "missing": Bilingual("没有", "missing"),
     "whole": Bilingual("完好", "whole"),
@@ -134,11 +96,11 @@ class DataCommand(BilingualCommand):
 def data(names: tuple[str, ...], fetch: bool, check: bool, **chosen: Any) -> None:
     """List, fetch, check, describe."""
     own = bool(names) and names[0] not in CORPORA
-    if (fetch or check) and (len(names) != 1 or names[0] not in _DOWNLOADED):
+    if (fetch or check) and (len(names) != 1 or names[0] not in DOWNLOADED):
         raise Failure(
             ExitCode.WRONG_LINE,
-            f"--fetch、--check 只用于要下载的语料：{'、'.join(_DOWNLOADED)}。",
-            f"--fetch, --check: expected a corpus that is downloaded: {', '.join(_DOWNLOADED)}",
+            f"--fetch、--check 只用于要下载的语料：{'、'.join(DOWNLOADED)}。",
+            f"--fetch, --check: expected a corpus that is downloaded: {', '.join(DOWNLOADED)}",
         )
     if not names:
         tell("\n\n".join(_listed()))
@@ -154,7 +116,7 @@ def data(names: tuple[str, ...], fetch: bool, check: bool, **chosen: Any) -> Non
 def _listed() -> Iterator[str]:
     for name, (languages, text) in KNOWN.items():
         state = ""
-        if name in _DOWNLOADED:
+        if name in DOWNLOADED:
             whole = all(file.path.is_file() for file in corpus_files(name))
             state = spoken(Bilingual("（已下载）", " (here)") if whole else Bilingual("", ""))
         yield f"{name}  [{' → '.join(languages)}]{state}\n  {spoken(text)}"
@@ -166,7 +128,7 @@ def _check(name: str) -> None:
     Raises:
         Failure: if one is missing or damaged.
     """
-    states = {file: file.state() for file in corpus_files(name)}
+    states = {file: state_of(file) for file in corpus_files(name)}
     for file, state in states.items():
         tell(f"{spoken(_STATES[state])}  {visible(str(file.path))}")
     if set(states.values()) != {"whole"}:

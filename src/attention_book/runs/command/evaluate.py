@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.describing.scores import comparison_told, told
+from attention_book.runs.command.describing.systems import System, lines_of_other, system_of
+from attention_book.runs.command.describing.texts import length_in_words
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option, spread
 from attention_book.runs.command.speech.failures import writing
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT, Whole
 from attention_book.runs.command.speech.terminal import tell, visible
-from attention_book.runs.command.testing.systems import System, lines_of_other, system_of
-from attention_book.runs.command.testing.telling import comparison_told, told
-from attention_book.runs.command.testing.texts import length_in_words
 from attention_book.runs.command.translators import (
     how_to_search,
     which_checkpoint,

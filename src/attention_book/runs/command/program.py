@@ -10,7 +10,6 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-import attention_book
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.data import data
 from attention_book.runs.command.evaluate import evaluate
@@ -158,7 +157,7 @@ def _told(failure: Failure) -> int:
 def program(context: click.Context, version: bool) -> None:
     """Train, translate, evaluate, inspect, export, data."""
     if version:
-        tell(f"attention-book {attention_book.__version__}")
+        tell(f"attention-book {sys.modules['attention_book'].__version__}")
         context.exit()
     elif context.invoked_subcommand is None:
         rows = [(spoken(meaning), line) for meaning, line in _FIRST_STEPS]

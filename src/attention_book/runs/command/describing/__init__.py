@@ -1,3 +1,3 @@
-"""Descriptions in words and numbers: of a corpus, and of what a model's heads do."""
+"""Descriptions in words and numbers: of corpora, of translations, and of a model's heads."""
 
 __all__ = ()

@@ -60,26 +60,17 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
     if not is_first() or os.environ.get(_RESTARTS, "0") != "0":
         return Begin.RESUMED if chosen["resume"] else Begin.ANEW  # the first one decides
     state, name = status_of(folder), visible(str(folder))
-    if state == "empty" and chosen["resume"]:
-        raise Failure(
-            ExitCode.RUN,
-            f"{name} 里没有可以接着训练的东西；先去掉 --resume 训练。",
-            f"{name}: expected a run to go on with, got none; train first, without --resume",
-        )
     if state == "empty":
-        return Begin.ANEW
+        return _in_empty(name, chosen)
     if chosen["again"]:
         clear(RunFolder(folder))
         return Begin.ANEW
     if not chosen["resume"] or any(chosen[option] for option in SETTING_OPTIONS):
         _same(folder, settings)
     if state == "finished":
-        note(
-            Bilingual(
-                f"{name} 已经训练完了，不再训练（要从头训练，加 --again）。",
-                f"{name} is finished, and is not trained again (begin anew with --again).",
-            )
-        )
+        zh = f"{name} 已经训练完了，不再训练（要从头训练，加 --again）。"
+        en = f"{name} is finished, and is not trained again (begin anew with --again)."
+        note(Bilingual(zh, en))
         return Begin.NOT
     if not chosen["resume"]:
         raise Failure(
@@ -89,6 +80,16 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
             "or begin anew with --again",
         )
     return Begin.RESUMED
+
+
+def _in_empty(name: str, chosen: Mapping[str, Any]) -> Begin:
+    if chosen["resume"]:
+        raise Failure(
+            ExitCode.RUN,
+            f"{name} 里没有可以接着训练的东西；先去掉 --resume 训练。",
+            f"{name}: expected a run to go on with, got none; train first, without --resume",
+        )
+    return Begin.ANEW
 
 
 def status_of(folder: Path) -> str:

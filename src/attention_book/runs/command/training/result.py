@@ -5,9 +5,9 @@ import shlex
 from pathlib import Path
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.describing.texts import by_model, scored_tokens
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.terminal import visible
-from attention_book.runs.command.testing.texts import by_model, scored_tokens
 from attention_book.runs.command.translators import Learned, learned
 from attention_book.runs.corpora import read_lines
 from attention_book.runs.scoring import score

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_book.course.recipes import RECIPES
-from attention_book.runs.command.speech.failures import ExitCode, Failure
-from attention_book.runs.command.testing.texts import (
+from attention_book.runs.command.describing.texts import (
     TestText,
     by_model,
     file_lines,
@@ -15,6 +14,7 @@ from attention_book.runs.command.testing.texts import (
     of_files,
     scored_tokens,
 )
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.translators import Learned, learned
 
 
