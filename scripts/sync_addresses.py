@@ -58,8 +58,20 @@ def citation_urls(at: Addresses) -> str:
 
 #: For each file, what stands between its markers, in the order of the markers.
 FILES: dict[str, list[Callable[[Addresses], str]]] = {
-    "README.md": [lambda at: badges(at, "en"), clone, pip_line, pip_line_for_all, pip_line_for_command],
-    "README.zh.md": [lambda at: badges(at, "zh"), clone, pip_line, pip_line_for_all, pip_line_for_command],
+    "README.md": [
+        lambda at: badges(at, "en"),
+        clone,
+        pip_line,
+        pip_line_for_all,
+        pip_line_for_command,
+    ],
+    "README.zh.md": [
+        lambda at: badges(at, "zh"),
+        clone,
+        pip_line,
+        pip_line_for_all,
+        pip_line_for_command,
+    ],
     "pyproject.toml": [project_urls],
     "CITATION.cff": [citation_urls],
 }
