@@ -43,6 +43,10 @@ def pip_line_for_all(at: Addresses) -> str:
     return f'```bash\npip install "{at.requirement_of_notebooks}"\n```'
 
 
+def pip_line_for_command(at: Addresses) -> str:
+    return pip_line_for_all(at).replace("[all]", "[command]")
+
+
 def project_urls(at: Addresses) -> str:
     issues = f"{at.repository}/issues"
     return f'Homepage = "{at.site}/"\nRepository = "{at.repository}"\nIssues = "{issues}"'
@@ -54,8 +58,20 @@ def citation_urls(at: Addresses) -> str:
 
 #: For each file, what stands between its markers, in the order of the markers.
 FILES: dict[str, list[Callable[[Addresses], str]]] = {
-    "README.md": [lambda at: badges(at, "en"), clone, pip_line, pip_line_for_all],
-    "README.zh.md": [lambda at: badges(at, "zh"), clone, pip_line, pip_line_for_all],
+    "README.md": [
+        lambda at: badges(at, "en"),
+        clone,
+        pip_line,
+        pip_line_for_all,
+        pip_line_for_command,
+    ],
+    "README.zh.md": [
+        lambda at: badges(at, "zh"),
+        clone,
+        pip_line,
+        pip_line_for_all,
+        pip_line_for_command,
+    ],
     "pyproject.toml": [project_urls],
     "CITATION.cff": [citation_urls],
 }

@@ -19,6 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
+from reference.command_line import ApiCommand
 from reference.directives import (
     ENTRIES,
     REFERENCES,
@@ -135,6 +136,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_config_value("api_package", "attention_book", "env")
     for name, directive in (("api", Api), ("api-table", ApiTable), ("api-shapes", ApiShapes)):
         app.add_directive(name, directive)
+    app.add_directive("api-command", ApiCommand)
     app.connect("config-inited", set_docstring_style)
     app.connect("builder-inited", start)
     app.connect("autodoc-process-signature", sign_as_written)

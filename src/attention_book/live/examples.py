@@ -1,17 +1,16 @@
 """What a page shows of a translator before it is loaded, measured and computed at its export."""
 
 import itertools
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-from attention_book.course.recipes import Trained
 from attention_book.decoding import attention_of, translate
 from attention_book.inspection import capture_attention
 from attention_book.models import Transformer
-from attention_book.text import BOS, SentencePair, encode_source
+from attention_book.text import BOS, SentencePair, Vocabulary, encode_source
 
 #: The mean of a layer's heads, and of all layers' heads, where a number names a head or a layer.
 MEAN = -1
@@ -28,7 +27,66 @@ KINDS = {
 Seen = dict[str, Tensor]
 
 
-def example(found: Trained, model: Any) -> dict[str, Any]:
+@runtime_checkable
+class Described(Protocol):
+    """What a page says of a model; a recipe is described like this, and a run."""
+
+    @property
+    def name(self) -> str:
+        """Small letters, digits and hyphens; it names the files."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """A short number made of all settings."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Its kind."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The language to translate from."""
+        ...
+
+    @property
+    def target(self) -> str:
+        """The language to translate to."""
+        ...
+
+    def splits(self) -> Mapping[str, tuple[SentencePair, ...]]:
+        """Return sentences of its corpus by the names of the book's splits."""
+        ...
+
+
+@runtime_checkable
+class Exported(Protocol):
+    """A trained model that a page can load, with what it takes to use it."""
+
+    @property
+    def model(self) -> Any:
+        """In evaluation mode."""
+        ...
+
+    @property
+    def source_vocabulary(self) -> Vocabulary:
+        """Numbers the source tokens."""
+        ...
+
+    @property
+    def target_vocabulary(self) -> Vocabulary:
+        """Names the model's words."""
+        ...
+
+    @property
+    def recipe(self) -> Described:
+        """What a page says of it."""
+        ...
+
+
+def example(found: Exported, model: Any) -> dict[str, Any]:
     """Return a model's first sentence with its translation, and its best view of attention."""
     recipe = found.recipe
     proposed = short_sentences(found, model)
@@ -47,7 +105,7 @@ def example(found: Trained, model: Any) -> dict[str, Any]:
     }
 
 
-def short_sentences(found: Trained, model: Any) -> list[SentencePair]:
+def short_sentences(found: Exported, model: Any) -> list[SentencePair]:
     """Return held-out sentences that the model translates as the grammar does."""
     splits = found.recipe.splits()
     pairs = splits.get("random", splits["train"])[: 2 * NUM_SENTENCES]
@@ -69,7 +127,7 @@ def crossings(links: Iterable[tuple[int, int]]) -> int:
     return sum((i - k) * (j - m) < 0 for (i, j), (k, m) in itertools.combinations(links, 2))
 
 
-def translated(found: Trained, model: Any, pair: SentencePair) -> dict[str, Any]:
+def translated(found: Exported, model: Any, pair: SentencePair) -> dict[str, Any]:
     """Return a greedy translation with its attention, as the page's engine would."""
     vocabularies = found.source_vocabulary, found.target_vocabulary
     [translation] = translate(model, [pair.source], *vocabularies)
@@ -97,7 +155,7 @@ def rounded_rows(weights: Tensor) -> Any:
     return (weights.double() * 1000).round().div(1000).tolist()
 
 
-def seen_by(found: Trained, model: nn.Module, source: tuple[str, ...], target: list[str]) -> Seen:
+def seen_by(found: Exported, model: nn.Module, source: tuple[str, ...], target: list[str]) -> Seen:
     """Return the attention of a sentence with a known translation, ``<eos>`` included."""
     vocabularies = found.source_vocabulary, found.target_vocabulary
     if not isinstance(model, Transformer):
@@ -114,7 +172,7 @@ def seen_by(found: Trained, model: nn.Module, source: tuple[str, ...], target: l
     }
 
 
-def best_view(found: Trained, model: nn.Module) -> dict[str, Any] | None:
+def best_view(found: Exported, model: nn.Module) -> dict[str, Any] | None:
     """Return the view of the cross-attention that looks at the right word most often.
 
     A view is one head, the mean of a layer's heads, or the mean of all. The grammar knows which

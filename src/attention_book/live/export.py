@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from attention_book.course.recipes import Trained, trained
-from attention_book.live.examples import example, short_sentences
+from attention_book.course.recipes import trained
+from attention_book.live.examples import Exported, example, short_sentences
 from attention_book.text.grammar.lexicon import NOUNS
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(export(trained(name), given.folder))
 
 
-def export(found: Trained, folder: Path) -> Path:
+def export(found: Exported, folder: Path) -> Path:
     """Write the three files of a trained model, and return the binary one.
 
     Raises:
@@ -66,7 +66,7 @@ def rounded(model: Model) -> Model:
     return copy.deepcopy(model).half().float().eval()
 
 
-def header(found: Trained, model: nn.Module) -> dict[str, Any]:
+def header(found: Exported, model: nn.Module) -> dict[str, Any]:
     """Return everything about a model that is no weight."""
     recipe = found.recipe
     return {
@@ -84,7 +84,7 @@ def header(found: Trained, model: nn.Module) -> dict[str, Any]:
     }
 
 
-def packed(found: Trained, settings: dict[str, Any], weights: Sequence[Tensor]) -> bytes:
+def packed(found: Exported, settings: dict[str, Any], weights: Sequence[Tensor]) -> bytes:
     """Return header and weights as one file with its checksum."""
     if not all(bool(weight.isfinite().all()) for weight in weights):
         raise ValueError(f"{found.recipe.name}: a weight is beyond half precision's 65504")
@@ -103,7 +103,7 @@ def half_bytes(weight: Tensor) -> bytes:
     return struct.pack(f"<{len(values)}e", *values)
 
 
-def capitals(found: Trained) -> dict[str, str]:
+def capitals(found: Exported) -> dict[str, str]:
     """Return which tokens are written with a capital: names, and the English I."""
     names = {each.english for each in NOUNS.values() if "name" in each.tags}
     english = {"i"} if "en" in (found.recipe.source, found.recipe.target) else set()

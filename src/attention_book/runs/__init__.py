@@ -13,6 +13,14 @@ from attention_book.runs.engine import Interrupted, StepReport, resume, start, s
 from attention_book.runs.folder import MachineError, RunError, RunFolder
 from attention_book.runs.loading import LoadedRun, load_run
 from attention_book.runs.log import read_log
+from attention_book.runs.scoring import (
+    Comparison,
+    LengthScore,
+    Score,
+    Scores,
+    compare,
+    score,
+)
 from attention_book.runs.settings import (
     DataSettings,
     ModelSettings,
@@ -23,8 +31,10 @@ from attention_book.runs.settings import (
 
 __all__ = [
     "BatchPlan",
+    "Comparison",
     "DataSettings",
     "Interrupted",
+    "LengthScore",
     "LoadedRun",
     "MachineError",
     "ModelSettings",
@@ -32,10 +42,13 @@ __all__ = [
     "RunError",
     "RunFolder",
     "RunSettings",
+    "Score",
+    "Scores",
     "StepReport",
     "TextCodec",
     "TextSettings",
     "TrainingSettings",
+    "compare",
     "learn_codec",
     "load_run",
     "prefetched",
@@ -43,6 +56,7 @@ __all__ = [
     "read_lines",
     "read_log",
     "resume",
+    "score",
     "start",
     "status",
 ]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.text.downloads import download
@@ -236,14 +236,11 @@ def _find(name: str, progress: bool | None) -> Path:
 
 
 def _download(name: str, progress: bool | None) -> Path:
-    with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
-        warnings.simplefilter("ignore")
-        with from_extra("text", "pooch"):
-            import pooch
+    pooch = _pooch()
     with from_extra("text", "tqdm"):
         from tqdm import tqdm
     url, checksum = _FILES[name]
-    path = Path(pooch.os_cache("attention_book")) / name
+    path = _cache() / name
 
     def fetch(url: str, output_file: str, _: object) -> None:
         part = path.with_name(path.name + ".part")
@@ -270,3 +267,54 @@ def _download(name: str, progress: bool | None) -> Path:
             "nothing was kept, try again"
         ) from error
     return path
+
+
+class CorpusFile(NamedTuple):
+    """A file that a corpus is read from: its name, address and checksum, and where it lies.
+
+    >>> CorpusFile("a.gz", "https://example.org/a.gz", "sha256:0", Path("a.gz")).name
+    'a.gz'
+    """
+
+    name: str
+    url: str
+    checksum: str
+    path: Path
+
+
+def corpus_files(name: str) -> tuple[CorpusFile, ...]:
+    """Return the files of a corpus that is downloaded, in your own folder or in the cache.
+
+    Raises:
+        KeyError: if there is no such corpus.
+        ImportError: if there is no folder of your own, and pooch is not installed.
+    """
+    stems, languages = _MULTI30K_SPLITS.values(), _CORPORA[name].languages
+    names = [f"multi30k/{stem}.{language}.gz" for stem in stems for language in languages]
+    if name == "tatoeba-eng-fra":
+        names = ["fra-eng.zip"]
+    folder = _own_folder() or _cache()
+    return tuple(CorpusFile(each, *_FILES[each], folder / each) for each in names)
+
+
+def fetch_corpus(name: str, *, progress: bool | None = None) -> None:
+    """Download the files of a corpus, unless they are there.
+
+    Raises:
+        ValueError: if there is no such corpus.
+        CorpusError: as in :func:`load_corpus`.
+    """
+    for file in corpus_files(name):
+        _find(file.name, progress)
+
+
+def _cache() -> Path:
+    return Path(_pooch().os_cache("attention_book"))
+
+
+def _pooch() -> Any:
+    with warnings.catch_warnings():  # in a notebook without widgets pooch's import complains
+        warnings.simplefilter("ignore")
+        with from_extra("text", "pooch"):
+            import pooch
+    return pooch

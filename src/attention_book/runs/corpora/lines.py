@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import lru_cache
 
 from attention_book.runs.corpora.files import Complain, Line, Skipped, columns, read_files, refuse
 from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.settings import DataSettings
 from attention_book.runs.settings.checking import one_of
-from attention_book.text import CorpusError, grammar_corpus, grammar_text
+from attention_book.text import CorpusError, GrammarCorpus, grammar_corpus, grammar_text
 from attention_book.text.corpora import open_corpus
 from attention_book.text.phrases import phrase_lines
 
@@ -86,13 +87,19 @@ def _named(
 
 def _grammar(settings: DataSettings, split: Split) -> Iterator[Line]:
     source, target = settings.source, settings.target
-    wanted = {} if settings.num_train is None else {"num_train": settings.num_train}
-    corpus = grammar_corpus(source, target, **wanted)
+    corpus = _drawn(source, target, settings.num_train)
     pairs = {"train": corpus.train, "validation": corpus.validation, "test": corpus.random}
     return (
         (grammar_text(pair.source, source), grammar_text(pair.target, target))
         for pair in pairs[split]
     )
+
+
+@lru_cache(maxsize=1)
+def _drawn(source: str, target: str, num_train: int | None) -> GrammarCorpus:
+    """Draw the grammar's sentences; all parts are drawn together, and asked for one by one."""
+    wanted = {} if num_train is None else {"num_train": num_train}
+    return grammar_corpus(source, target, **wanted)
 
 
 def _downloaded(name: str, part: str, skip: Complain, complain: Complain) -> Iterator[Line]:

@@ -1,0 +1,3 @@
+"""The command ``attention-book``: train, translate, evaluate, inspect, export, data."""
+
+__all__ = ()

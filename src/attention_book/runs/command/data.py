@@ -1,0 +1,227 @@
+"""``attention-book data``: which corpora there are, whether they are whole, and what is in them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.describing.corpora import Part, Side, described
+from attention_book.runs.command.describing.known import DOWNLOADED, KNOWN, state_of
+from attention_book.runs.command.speech.bilingual import (
+    BilingualCommand,
+    argument,
+    option,
+    spread,
+)
+from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
+from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.terminal import tell, visible
+from attention_book.runs.corpora import Skipped
+from attention_book.runs.settings import CORPORA, DataSettings
+from attention_book.text.corpora import corpus_files, fetch_corpus
+
+_STATES = {
+    "missing": Bilingual("没有", "missing"),
+    "whole": Bilingual("完好", "whole"),
+    "damaged": Bilingual("校验和不符", "damaged: another checksum"),
+}
+_SPLITS = {
+    "train": Bilingual("训练", "train"),
+    "validation": Bilingual("验证", "validation"),
+    "test": Bilingual("测试", "test"),
+}
+_SHOWN_PROBLEMS = 10
+_TEXT = Bilingual(
+    """看看有哪些语料，里面有什么。
+
+    不带参数：列出有名字的语料。给一个名字，或自己的文件（一个“原文 TAB 译文”的文件，
+    或两个平行文件）：数出行数、词数、句长、未登录词的比例，看训练和测试有没有重复的句子，
+    并逐行指出写坏了的行。
+    """,
+    """See which corpora there are, and what is in them.
+
+    Without arguments the corpora with a name are listed. Name one, or files of your own (one of
+    lines "source TAB target", or two parallel ones), to count lines, words, lengths and unknown
+    words, to see whether training and test share sentences, and which lines are no pairs.
+    """,
+)
+_EXAMPLES = (
+    ("attention-book data", Bilingual("有哪些语料", "which corpora there are")),
+    (
+        "attention-book data multi30k-en-de --fetch --check",
+        Bilingual("下载并核对校验和", "download one, and compare the checksums"),
+    ),
+    (
+        "attention-book data pairs.tsv --source it --target en",
+        Bilingual("检查自己的文件", "look at a file of your own"),
+    ),
+)
+_FILES = Bilingual("文件 [文件]", "FILE [FILE]")
+_LANGUAGE = Bilingual("语言", "LANGUAGE")
+
+
+class DataCommand(BilingualCommand):
+    """Lets the options for files take one or two."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the line."""
+        return super().parse_args(ctx, spread(args, ("--validation", "--test")))
+
+
+@click.command(cls=DataCommand, text=_TEXT, examples=_EXAMPLES)
+@argument(
+    "names",
+    nargs=-1,
+    metavar=Bilingual("[名称|文件 [文件]]", "[NAME|FILE [FILE]]"),
+    help=Bilingual("语料的名称，或自己的文件。", "A corpus by name, or files of your own."),
+)
+@option(
+    "--validation",
+    multiple=True,
+    metavar=_FILES,
+    help=Bilingual("验证用的文件。", "The files to validate on."),
+)
+@option(
+    "--test",
+    multiple=True,
+    metavar=_FILES,
+    help=Bilingual("测试用的文件。", "The files to test on."),
+)
+@option("--source", metavar=_LANGUAGE, help=Bilingual("原文的语言。", "The source's language."))
+@option("--target", metavar=_LANGUAGE, help=Bilingual("译文的语言。", "The target's language."))
+@option("--fetch", is_flag=True, help=Bilingual("先下载。", "Download it first."))
+@option("--check", is_flag=True, help=Bilingual("只核对校验和。", "Only compare the checksums."))
+def data(names: tuple[str, ...], fetch: bool, check: bool, **chosen: Any) -> None:
+    """List, fetch, check, describe."""
+    own = bool(names) and names[0] not in CORPORA
+    if (fetch or check) and (len(names) != 1 or names[0] not in DOWNLOADED):
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"--fetch、--check 只用于要下载的语料：{'、'.join(DOWNLOADED)}。",
+            f"--fetch, --check: expected a corpus that is downloaded: {', '.join(DOWNLOADED)}",
+        )
+    if not names:
+        tell("\n\n".join(_listed()))
+        return
+    if fetch:
+        fetch_corpus(names[0])
+    if fetch or check:
+        _check(names[0])
+    if not check:
+        _describe(names, own, chosen)
+
+
+def _listed() -> Iterator[str]:
+    for name, (languages, text) in KNOWN.items():
+        state = ""
+        if name in DOWNLOADED:
+            whole = all(file.path.is_file() for file in corpus_files(name))
+            state = spoken(Bilingual("（已下载）", " (here)") if whole else Bilingual("", ""))
+        yield f"{name}  [{' → '.join(languages)}]{state}\n  {spoken(text)}"
+
+
+def _check(name: str) -> None:
+    """Compare the checksums of all files.
+
+    Raises:
+        Failure: if one is missing or damaged.
+    """
+    states = {file: state_of(file) for file in corpus_files(name)}
+    for file, state in states.items():
+        tell(f"{spoken(_STATES[state])}  {visible(str(file.path))}")
+    if set(states.values()) != {"whole"}:
+        raise Failure(
+            ExitCode.DATA,
+            f"{name}：有文件缺失或损坏。",
+            f"{name}: expected whole files, got missing or damaged ones",
+        )
+
+
+def _describe(names: Sequence[str], own: bool, chosen: dict[str, Any]) -> None:
+    """Tell what is in a corpus.
+
+    Raises:
+        Failure: if files are named that cannot be together.
+        CorpusError: if a file cannot be read.
+    """
+    source, target = KNOWN[names[0]][0] if not own else ("en", "fr")
+    with wrong_settings():
+        settings = DataSettings(
+            corpus=None if own else names[0],
+            train=tuple(names) if own else (*names[1:],),
+            validation=chosen["validation"],
+            test=chosen["test"],
+            source=chosen["source"] or source,
+            target=chosen["target"] or target,
+            on_problem="skip",
+        )
+    skipped = Skipped(keep=_SHOWN_PROBLEMS)
+    with wrong_settings():
+        parts = described(settings, skipped)
+    languages = f"{visible(settings.source)} → {visible(settings.target)}"
+    tell(f"{' + '.join(visible(Path(name).name) for name in names)}  [{languages}]")
+    for part in parts.values():
+        tell("\n" + "\n".join(_part_told(part, parts["train"])))
+    if skipped.count:
+        tell("\n" + "\n".join(_problems_told(skipped)))
+
+
+def _part_told(part: Part, train: Part) -> Iterator[str]:
+    """Tell what is in a part, and what it shares with the training."""
+    yield f"{spoken(_SPLITS[part.split])}  " + spoken(
+        Bilingual(f"{part.num_pairs:,} 对句子", f"{part.num_pairs:,} pairs of sentences")
+    )
+    for name, side, known in (
+        (Bilingual("原文", "source"), part.source, train.source),
+        (Bilingual("译文", "target"), part.target, train.target),
+    ):
+        yield f"  {spoken(name)}  " + _side_told(side, None if part is train else known)
+    if part.twice:
+        yield "  " + spoken(
+            Bilingual(
+                f"{part.twice:,} 句原文重复出现", f"{part.twice:,} sources stand there repeatedly"
+            )
+        )
+    if part is not train:
+        shared = part.seen_in(train)
+        yield "  " + spoken(
+            Bilingual(
+                f"{shared:,} 句原文在训练里也有" if shared else "没有一句原文在训练里出现过",
+                f"{shared:,} sources stand in the training too"
+                if shared
+                else "none of its sources stands in the training",
+            )
+        )
+
+
+def _side_told(side: Side, known: Side | None) -> str:
+    half, most, longest = (side.length_at(share) for share in (0.5, 0.95, 1.0))
+    text = Bilingual(
+        f"{side.num_tokens:,} 个词，{len(side.words):,} 种；"
+        f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",
+        f"{side.num_tokens:,} words, {len(side.words):,} different; "
+        f"length: median {half}, 95 % up to {most}, longest {longest}",
+    )
+    if known is None:
+        return spoken(text)
+    share = side.share_unknown(known.words)
+    rest = Bilingual(f"；未登录词 {share:.1%}", f"; unknown words {share:.1%}")
+    return spoken(text) + spoken(rest)
+
+
+def _problems_told(skipped: Skipped) -> Iterator[str]:
+    yield spoken(
+        Bilingual(
+            f"{skipped.count:,} 行不是一对句子：",
+            f"{skipped.count:,} lines are no pairs of sentences:",
+        )
+    )
+    for reason in skipped.reasons[:_SHOWN_PROBLEMS]:
+        yield f"  {visible(reason)}"
+    if skipped.count > _SHOWN_PROBLEMS:
+        yield spoken(Bilingual("  ……", "  ..."))
+
+
+__all__ = ("data",)

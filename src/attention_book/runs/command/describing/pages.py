@@ -1,0 +1,149 @@
+"""What a web page needs of a model: whether its engine can run it, and what to show first."""
+
+import itertools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.live.examples import Exported
+from attention_book.models import Seq2Seq, Transformer
+from attention_book.runs.command.translators import Learned
+from attention_book.runs.corpora import Split, read_lines
+from attention_book.text import CorpusError, SentencePair, Vocabulary, grammar_corpus
+
+# So many sentences are looked at for a page's proposals.
+_SENTENCES = 300
+
+
+def missing_for_a_page(found: Learned) -> list[Bilingual]:
+    """Return what the page's engine lacks to run a model; nothing: it can."""
+    missing = []
+    config: Any = found.model.config
+    if found.codec.settings.unit != "words":
+        missing.append(Bilingual("子词的切分（BPE）", "splitting into subwords (BPE)"))
+    elif found.codec.word_rule == "grammar" and found.codec.languages[0] == "fr":
+        missing.append(
+            Bilingual(
+                "法语原文省音的切分（l' + homme）", "splitting of French elisions (l' + homme)"
+            )
+        )
+    if isinstance(found.model, Seq2Seq):
+        if config.attention != "bahdanau":
+            missing.append(
+                Bilingual(f"注意力 {config.attention}", f"the attention {config.attention}")
+            )
+    elif config.positions not in ("sinusoidal", "none"):
+        missing.append(
+            Bilingual(f"位置编码 {config.positions}", f"the positions {config.positions}")
+        )
+    return missing
+
+
+@dataclass(frozen=True)
+class AsRecipe:
+    """A run as the export asks of a recipe.
+
+    Attributes:
+        name: Small letters, digits and hyphens; it names the files.
+        digest: Of the settings.
+        model: Its kind.
+        source: The language to translate from.
+        target: The other.
+        parts: Sentences of the corpus.
+    """
+
+    name: str
+    digest: str
+    model: str
+    source: str
+    target: str
+    parts: Mapping[str, tuple[SentencePair, ...]]
+
+    def splits(self) -> Mapping[str, tuple[SentencePair, ...]]:
+        """Return sentences by the names of the book's splits."""
+        return self.parts
+
+
+@dataclass(frozen=True)
+class AsTrained:
+    """A run's model as the export takes it.
+
+    Attributes:
+        model: With its weights.
+        source_vocabulary: Numbers the source tokens.
+        target_vocabulary: Names the model's words.
+        recipe: What a page says of it.
+    """
+
+    model: Seq2Seq | Transformer
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    recipe: AsRecipe
+
+
+def as_trained(found: Learned) -> Exported:
+    """Return a model as the export takes it.
+
+    Raises:
+        CorpusError: if the run's corpus cannot be read any more.
+    """
+    if found.recipe is not None:
+        return found.recipe
+    settings = found.settings
+    recipe = AsRecipe(
+        name=safe_name(found.name),
+        digest=settings.digest,
+        model=settings.model.kind,
+        source=settings.data.source,
+        target=settings.data.target,
+        parts=_parts(found),
+    )
+    vocabularies = found.codec.source_vocabulary, found.codec.target_vocabulary
+    return AsTrained(found.model, *vocabularies, recipe)
+
+
+def safe_name(name: str) -> str:
+    """Return a name that can stand in a file's name and in a script.
+
+    >>> safe_name('runs/My "run"')
+    'my-run'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", Path(name).name.lower()).strip("-") or "run"
+
+
+def _parts(found: Learned) -> dict[str, tuple[SentencePair, ...]]:
+    """Return sentences of each part, with the grammar's alignments where they are known."""
+    train = pairs_of(found, "train")
+    return {
+        "train": train,
+        "validation": pairs_of(found, "validation") or train,
+        "random": pairs_of(found, "test") or train,
+    }
+
+
+def pairs_of(found: Learned, split: Split, limit: int = _SENTENCES) -> tuple[SentencePair, ...]:
+    """Return sentences of a part as tokens; of a corpus that is too small, maybe none.
+
+    Raises:
+        CorpusError: if the corpus cannot be read.
+    """
+    data, codec = found.settings.data, found.codec
+    if codec.word_rule == "grammar" and data.corpus == "grammar":
+        size: dict[str, Any] = {} if data.num_train is None else {"num_train": data.num_train}
+        corpus = grammar_corpus(data.source, data.target, **size)
+        parts = {"train": corpus.train, "validation": corpus.validation, "test": corpus.random}
+        return parts[split][:limit]
+    try:
+        lines = list(itertools.islice(read_lines(data, split), limit))
+    except CorpusError:
+        if split == "train":
+            raise
+        return ()
+    cut = [(codec.source_tokens(source), codec.target_tokens(target)) for source, target in lines]
+    return tuple(SentencePair(source, target) for source, target in cut if source and target)
+
+
+__all__ = ("as_trained", "missing_for_a_page", "pairs_of", "safe_name")

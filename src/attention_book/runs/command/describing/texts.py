@@ -1,0 +1,121 @@
+"""What is scored: sources with their references, and translations by a model or from a file."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attention_book.runs.codec.moses import Moses
+from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.progress import bar_over
+from attention_book.runs.command.speech.reading import lines_of
+from attention_book.runs.command.speech.terminal import visible
+from attention_book.runs.command.translators import Learned
+from attention_book.runs.corpora import Split, read_lines
+from attention_book.runs.settings import DataSettings
+from attention_book.text import tokenize
+
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class TestText:
+    """Sentences with their translations by people.
+
+    Attributes:
+        name: What it is called in a report.
+        sources: What is to be translated; empty where it is not known.
+        references: How people translate it.
+        language: Of the references.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    references: tuple[str, ...]
+    language: str
+
+
+def held_out(model: Learned, split: Split, limit: int | None) -> TestText:
+    """Return sentences that the model was not trained on.
+
+    Raises:
+        CorpusError: if the corpus cannot be read.
+    """
+    data = model.settings.data
+    return _text(split, read_lines(data, split), limit, data.target)
+
+
+def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestText:
+    """Return sentences of one file of pairs, or of two parallel files.
+
+    Raises:
+        CorpusError: if a file cannot be read, or a line is no pair.
+    """
+    spoken = model.settings.data
+    data = DataSettings(
+        corpus=None, train=tuple(files), test=tuple(files), source=spoken.source,
+        target=spoken.target,
+    )  # fmt: skip
+    name = " + ".join(map(visible, files))
+    return _text(name, read_lines(data, "test"), limit, spoken.target)
+
+
+def _text(
+    name: str, lines: Iterator[tuple[str, str]], limit: int | None, language: str
+) -> TestText:
+    sources, references = zip(*itertools.islice(lines, limit), strict=True)
+    return TestText(name, sources, references, language)
+
+
+def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> tuple[str, ...]:
+    """Return the lines of a file of translations, one for each source; ``longer``: it may go on.
+
+    Raises:
+        Failure: if the file cannot be read, or has another number of lines.
+    """
+    lines = tuple(itertools.islice(lines_of(path), count if longer else None))
+    if not lines or (count is not None and len(lines) != count):
+        name, wanted = visible(path), "≥ 1" if count is None else str(count)
+        raise Failure(
+            ExitCode.DATA,
+            f"{name}：应有 {wanted} 行，实际有 {len(lines)} 行。",
+            f"{name}: expected {wanted} lines, got {len(lines)}",
+        )
+    return lines
+
+
+def by_model(
+    model: Learned, sources: Sequence[str], *, beam: int, length_penalty: float
+) -> tuple[str, ...]:
+    """Return a model's translations, with a bar for those who wait at a terminal."""
+    found: list[str] = []
+    starts = range(0, len(sources), _AT_ONCE)
+    for start in bar_over(starts, len(starts), visible(Path(model.name).name)):
+        chunk = sources[start : start + _AT_ONCE]
+        found += model.translations(chunk, beam=beam, length_penalty=length_penalty)
+    return tuple(found)
+
+
+def scored_tokens(model: Learned, texts: Sequence[str]) -> list[tuple[str, ...]] | None:
+    """Return the tokens that the papers of such a run score; None where they score the text."""
+    if model.settings.text.moses:
+        moses = Moses(model.codec.languages[1])
+        return [tuple(moses.split(text.lower()).split()) for text in texts]
+    if model.settings.text.unit == "words":
+        return [model.codec.target_tokens(text) for text in texts]
+    return None
+
+
+def length_in_words(text: str) -> int:
+    """Return how many words a text has; of Chinese, how many characters.
+
+    >>> length_in_words("Go on."), length_in_words("继续。")
+    (3, 3)
+    """
+    return len(tokenize(text, "zh"))
+
+
+__all__ = (
+    "TestText", "by_model", "file_lines", "held_out", "length_in_words", "of_files",
+    "scored_tokens",
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""``attention-book inspect``: whether a model is healthy, and what its heads do."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from attention_book.course.diagnosis import check_up
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.models import Transformer
+from attention_book.runs.command.describing.heads import (
+    Alignment,
+    HeadReport,
+    best_alignment,
+    head_reports,
+)
+from attention_book.runs.command.describing.pages import pairs_of
+from attention_book.runs.command.speech.bilingual import BilingualCommand, option
+from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.numbers import COUNT
+from attention_book.runs.command.speech.pages import columns
+from attention_book.runs.command.speech.terminal import tell, visible
+from attention_book.runs.command.translators import (
+    Learned,
+    Which,
+    learned,
+    which_checkpoint,
+    which_model,
+)
+from attention_book.text import ParallelData, SentencePair
+
+_TEXT = Bilingual(
+    """看看模型是否健康，每个注意力头在做什么。
+
+    体检：健康的 Transformer 遵守的几条定律，逐条检查。每个头：看得有多集中，看向前一个、
+    自己还是后一个位置，去掉它损失会涨多少。词对齐：哪个头最常看向正被翻译的词
+    （只有书里的文法知道标准答案）。
+    """,
+    """See whether a model is healthy, and what each attention head does.
+
+    The check-up asks for the laws that a healthy Transformer obeys. Of each head you see how
+    sharply it looks, how much at the place before, at its own and behind, and what is lost
+    without it. The alignment says which head looks most often at the word that is being
+    translated (where the book's grammar knows the answer).
+    """,
+)
+_EXAMPLES = (
+    ("attention-book inspect", Bilingual("看最近一次训练的模型", "look into the latest run")),
+    (
+        "attention-book inspect --recipe transformer-en-fr-1 --sentences 50",
+        Bilingual("看书里的模型，用 50 句", "into a model of the book, with 50 sentences"),
+    ),
+)
+#: What each law of the check-up says.
+LAWS = {
+    "future is hidden": Bilingual(
+        "看不见后面的词：换掉最后一个词，前面的预测不变",
+        "the future is hidden: another last word moves no earlier prediction",
+    ),
+    "steps agree": Bilingual(
+        "逐词解码和整句一起算，预测相同",
+        "steps agree: word by word, the predictions are those of the whole sentence",
+    ),
+    "padding is nothing": Bilingual(
+        "填充不起作用：多填两个位置，预测不变",
+        "padding is nothing: two more places of it move no prediction",
+    ),
+    "source is read": Bilingual(
+        "读了原文：换掉原文的一个词，预测会变",
+        "the source is read: another word in it moves the predictions",
+    ),
+    "order is read": Bilingual(
+        "读了词序：原文换个顺序，预测会变",
+        "the order is read: the same words in another order move the predictions",
+    ),
+    "attention is torchs": Bilingual(
+        "注意力与 torch 自己的多头注意力算得一样", "the attention computes what torch's own does"
+    ),
+    "input comes through": Bilingual(
+        "残差连接通畅：子层不作声时，输入仍到达输出",
+        "the input comes through: where a sublayer is silent, it still reaches the output",
+    ),
+}
+
+
+@click.command(cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES)
+@which_model
+@which_checkpoint
+@option(
+    "--sentences",
+    type=COUNT,
+    default=100,
+    show_default=True,
+    metavar="N",
+    help=Bilingual("用多少句留出的句子来量。", "How many held-out sentences to measure on."),
+)
+@option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
+def inspect(
+    run: str | None, recipe: str | None, checkpoint: Which | None, sentences: int, as_data: bool
+) -> None:
+    """Look into a model, and tell."""
+    found = learned(run, recipe, checkpoint)
+    pairs = pairs_of(found, "test", sentences) or pairs_of(found, "train", sentences)
+    laws, heads = {}, []
+    if isinstance(found.model, Transformer):
+        laws = check_up(found.model)
+        codec = found.codec
+        data = ParallelData(pairs, codec.source_vocabulary, codec.target_vocabulary)
+        heads = head_reports(found.model, data)
+    aligned = best_alignment(found, pairs)
+    if as_data:
+        result: dict[str, Any] = {"name": found.name, "check_up": laws}
+        result |= {"heads": [asdict(head) for head in heads]}
+        tell(json.dumps(result | {"alignment": aligned and asdict(aligned)}))
+        return
+    told = [*_model_told(found), *_laws_told(laws), *_heads_told(heads, pairs)]
+    tell("\n".join([*told, *_alignment_told(aligned, found)]))
+
+
+def _model_told(found: Learned) -> Iterator[str]:
+    count = sum(weight.numel() for weight in found.model.parameters())
+    config: Any = found.model.config
+    codec = found.codec
+    kind = type(found.model).__name__
+    if isinstance(found.model, Transformer):
+        kind += f" {config.num_layers} × {config.num_heads}, d_model {config.d_model}"
+    sizes = f"{len(codec.source_vocabulary):,} / {len(codec.target_vocabulary):,}"
+    yield visible(found.name)
+    yield spoken(Bilingual(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters"))
+    languages = " → ".join(map(visible, codec.languages))
+    yield spoken(
+        Bilingual(f"  {languages}，词表 {sizes}", f"  {languages}, vocabularies of {sizes} tokens")
+    )
+
+
+def _laws_told(laws: dict[str, bool]) -> Iterator[str]:
+    if laws:
+        yield ""
+        yield spoken(Bilingual("体检：", "Check-up:"))
+    for name, obeyed in laws.items():
+        word = Bilingual("通过", "ok    ") if obeyed else Bilingual("违反", "BROKEN")
+        yield f"  {spoken(word)}  {spoken(LAWS[name])}"
+
+
+def _heads_told(heads: Sequence[HeadReport], pairs: Sequence[SentencePair]) -> Iterator[str]:
+    if not heads:
+        return
+    yield ""
+    yield spoken(
+        Bilingual(
+            f"注意力头（{len(pairs)} 句的平均）：", f"Heads (means over {len(pairs)} sentences):"
+        )
+    )
+    names = [
+        Bilingual("最大权重", "largest weight"),
+        Bilingual("前一个", "before"),
+        Bilingual("自己", "own place"),
+        Bilingual("后一个", "behind"),
+        Bilingual("去掉后损失增加", "loss without it"),
+    ]
+    titles = [spoken(name) for name in names]
+    width = max(len(head.module) for head in heads) + 3
+    yield "  " + " " * width + "  ".join(["", *titles])
+    for head in heads:
+        numbers = [head.sharpness, head.previous, head.own, head.following, head.loss]
+        cells = [
+            _cell(number, columns(title)) for number, title in zip(numbers, titles, strict=True)
+        ]
+        yield "  " + f"{head.module} {head.number}".ljust(width) + "  ".join(["", *cells])
+
+
+def _cell(number: float | None, width: int) -> str:
+    return ("–" if number is None else f"{number:.3f}").rjust(width)
+
+
+def _alignment_told(found: Alignment | None, model: Learned) -> Iterator[str]:
+    yield ""
+    if found is None:
+        yield spoken(
+            Bilingual(
+                "词对齐：这份语料没有标准答案。",
+                "Alignment: nobody knows the right one in this corpus.",
+            )
+        )
+        return
+    zh = f"第 {found.layer} 层" + (f"第 {found.head} 个头" if found.head else "各头的平均")
+    en = f"layer {found.layer}, " + (f"head {found.head}" if found.head else "mean of the heads")
+    rates = f"{found.error_rate:.3f}", f"{found.diagonal:.3f}"
+    yield spoken(
+        Bilingual(
+            f"词对齐：最好的是{zh}，对齐错误率（AER）{rates[0]}；只看对角线是 {rates[1]}。",
+            f"Alignment: best is {en}, with an error rate (AER) of {rates[0]}; the diagonal has "
+            f"{rates[1]}.",
+        )
+    )
+
+
+__all__ = ("inspect",)

@@ -1,0 +1,154 @@
+"""Exit codes that scripts can rely on, and what went wrong in one line of two languages."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import click
+import torch
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.speech.reasons import in_chinese
+from attention_book.runs.command.speech.terminal import visible
+from attention_book.runs.folder import MachineError, RunError
+from attention_book.text import CorpusError
+from attention_book.training import CheckpointError
+
+#: With this variable set to 1, an unexpected error shows where it came from.
+DEBUG_VARIABLE = "ATTENTION_BOOK_DEBUG"
+
+
+class ExitCode(IntEnum):
+    """What the command returns to a shell."""
+
+    FINE = 0
+    UNEXPECTED = 1
+    WRONG_LINE = 2
+    DATA = 3
+    RUN = 4
+    MACHINE = 5
+    INTERRUPTED = 130
+
+
+#: What each of them means.
+MEANINGS: dict[ExitCode, Bilingual] = {
+    ExitCode.FINE: Bilingual("一切正常", "all is well"),
+    ExitCode.UNEXPECTED: Bilingual("出了意料之外的错", "something unexpected went wrong"),
+    ExitCode.WRONG_LINE: Bilingual(
+        "命令行或设置写错了", "the command line or the settings are wrong"
+    ),
+    ExitCode.DATA: Bilingual("数据读不了", "data cannot be read"),
+    ExitCode.RUN: Bilingual("训练结果或检查点用不了", "a run or a checkpoint cannot be used"),
+    ExitCode.MACHINE: Bilingual(
+        "机器上缺东西（GPU、可选依赖、磁盘空间）",
+        "the machine lacks something (a GPU, an extra, room on the disk)",
+    ),
+    ExitCode.INTERRUPTED: Bilingual("被 Ctrl-C 打断", "interrupted (Ctrl-C)"),
+}
+
+
+class Failure(Exception):
+    """What stops the command: an exit code, and a line that says why.
+
+    Args:
+        code: Tells a script what kind of failure it is.
+        zh: The line in Chinese.
+        en: The line in English.
+    """
+
+    def __init__(self, code: ExitCode, zh: str, en: str) -> None:
+        super().__init__(en)
+        self.code, self.text = code, Bilingual(zh, en)
+
+
+def failure_of(error: BaseException) -> Failure:
+    """Return what an error means to the one who typed the command."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, click.ClickException):
+        return _failure_of_click(error)
+    code = _code_of(error)
+    reason = " ".join(str(error).split()) or type(error).__name__
+    if code is ExitCode.UNEXPECTED:
+        name = type(error).__name__
+        return Failure(
+            code,
+            f"出了意料之外的错：{name}: {reason}（设 {DEBUG_VARIABLE}=1 再运行，可以看到出处）",
+            f"something unexpected went wrong: {name}: {reason} "
+            f"(run again with {DEBUG_VARIABLE}=1 to see where)",
+        )
+    if code is ExitCode.INTERRUPTED:
+        return Failure(code, "已中断。", "interrupted.")
+    return Failure(code, in_chinese(reason), reason)
+
+
+def _failure_of_click(error: click.ClickException) -> Failure:
+    """Return click's own message, in the language that is spoken; it knows no other."""
+    line = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    help_line = f"{context.command_path if context else 'attention-book'} --help"
+    code = ExitCode.WRONG_LINE
+    return Failure(code, f"{line} 用法见 {help_line}", f"{line} See {help_line}")
+
+
+def _code_of(error: BaseException) -> ExitCode:
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return ExitCode.INTERRUPTED
+    if isinstance(error, CorpusError):
+        return ExitCode.DATA
+    if isinstance(error, CheckpointError | RunError):
+        return ExitCode.RUN
+    missing = isinstance(error, ImportError) and "attention-book[" in str(error)
+    lacking = isinstance(error, MachineError | MemoryError | torch.OutOfMemoryError)
+    if missing or lacking or disk_full(error):
+        return ExitCode.MACHINE
+    return ExitCode.UNEXPECTED
+
+
+def disk_full(error: BaseException) -> bool:
+    """Whether an error says that there is no room to write."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+@contextmanager
+def wrong_settings(
+    kinds: tuple[type[Exception], ...] = (ValueError, TypeError, RecursionError),
+) -> Iterator[None]:
+    """Take what is refused in this block, by errors of these kinds, for wrong settings."""
+    try:
+        yield
+    except (CorpusError, CheckpointError, RunError):
+        raise
+    except kinds as error:
+        reason = visible(" ".join(str(error).split()))
+        raise Failure(ExitCode.WRONG_LINE, in_chinese(reason), reason) from error
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which file cannot be written, if it cannot."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if disk_full(error):
+            raise
+        name, reason = visible(os.fspath(path)), getattr(error, "strerror", None) or str(error)
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"{name} 写不了：{visible(reason)}",
+            f"{name}: cannot be written: {visible(reason)}",
+        ) from error
+
+
+__all__ = [
+    "DEBUG_VARIABLE",
+    "MEANINGS",
+    "ExitCode",
+    "Failure",
+    "disk_full",
+    "failure_of",
+    "writing",
+    "wrong_settings",
+]

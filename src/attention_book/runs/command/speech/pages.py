@@ -1,0 +1,127 @@
+"""Pages of help, wrapped by the columns that a terminal needs: a Chinese character takes two."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import click
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.speech.language import spoken
+
+# A line does not begin with one of these.
+_CLINGING = frozenset("，。、；：？！）》」』”’…—%,.;:?!)]}")
+# And does not end with one of these.
+_OPENING = frozenset("（《「『“‘([{")
+# What stays together: a Chinese character by itself, with the marks that cling to it; all else
+# up to a blank or a Chinese character.
+_CHINESE = "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\u3000-\u303f"
+_UNITS = re.compile(rf"\s+|[{_CHINESE}]|[^\s{_CHINESE}]+")
+_FIRST_COLUMN = 30
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    >>> columns("ab"), columns("注意")
+    (2, 4)
+    """
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return the lines of one paragraph, each at most ``width`` columns wide where that can be.
+
+    >>> wrapped("训练一个翻译模型，然后用它翻译。", 12)
+    ['训练一个翻译', '模型，然后用', '它翻译。']
+    >>> wrapped("a long line of words", 11)
+    ['a long line', 'of words']
+    """
+    lines, line = [], ""
+    for unit in _units(text):
+        if line and columns(line + unit.rstrip()) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += unit if line else unit.lstrip()
+    return [*lines, line.rstrip()] if line.strip() else lines
+
+
+def _units(text: str) -> list[str]:
+    """Return what a line may be broken between."""
+    units: list[str] = []
+    for unit in _UNITS.findall(text):
+        clings = unit[0] in _CLINGING or unit.isspace()
+        opened = bool(units) and units[-1][-1] in _OPENING
+        if (clings or opened) and units and not units[-1][-1].isspace():
+            units[-1] += " " if unit.isspace() else unit
+        else:
+            units.append(unit)
+    return units
+
+
+def in_columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
+    """Return rows of cells as lines, each column as wide as its widest cell.
+
+    >>> in_columns([("a", "b"), ("注意", "c")])
+    ['a     b', '注意  c']
+    """
+    table = list(rows)
+    widths = [max(map(columns, column)) for column in zip(*table, strict=True)]
+    return [
+        gap.join(
+            cell + " " * (width - columns(cell)) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in table
+    ]
+
+
+class Page(click.HelpFormatter):
+    """A page of help: paragraphs, and lists of two columns."""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Write how the command is called."""
+        start = spoken(Bilingual("用法：", "Usage: "))
+        super().write_usage(prog, args, start if prefix is None else prefix)
+
+    def write_heading(self, heading: str) -> None:
+        """Write the heading of a section."""
+        self.write(f"{' ' * self.current_indent}{heading}{spoken(Bilingual('：', ':'))}\n")
+
+    def write_text(self, text: str) -> None:
+        """Write paragraphs; lines that begin with blanks stay as they are."""
+        margin = " " * self.current_indent
+        for number, paragraph in enumerate(text.strip("\n").split("\n\n")):
+            self.write("\n" if number else "")
+            kept = paragraph.startswith(" ")
+            lines = paragraph.split("\n") if kept else wrapped(_joined(paragraph), self._room)
+            self.write("".join(f"{margin}{line}\n" for line in lines))
+
+    @property
+    def _room(self) -> int:
+        return max(self.width - self.current_indent, 20)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = _FIRST_COLUMN, col_spacing: int = 2
+    ) -> None:
+        """Write a list of terms, each with its explanation beside it or below."""
+        terms = list(rows)
+        margin = " " * self.current_indent
+        first = min(max(columns(term) for term, _ in terms), col_max) + col_spacing
+        for term, text in terms:
+            lines = wrapped(_joined(text), max(self._room - first, 20))
+            if columns(term) > first - col_spacing and lines:
+                self.write(f"{margin}{term}\n")
+                term = ""
+            for line in lines or [""]:
+                blanks = " " * (first - columns(term))
+                self.write(f"{margin}{term}{blanks}{line}".rstrip() + "\n")
+                term = ""
+
+
+def _joined(paragraph: str) -> str:
+    """Return lines as one; between two Chinese characters there is no blank."""
+    whole = " ".join(paragraph.split("\n"))
+    return re.sub(rf"(?<=[{_CHINESE}]) +(?=[{_CHINESE}])|(?<=[，。；：、）]) +", "", whole)
+
+
+__all__ = ["Page", "columns", "in_columns", "wrapped"]

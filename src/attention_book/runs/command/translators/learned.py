@@ -1,0 +1,177 @@
+"""What the commands translate with: the model of a run, or of one of the book's recipes."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attention_book.course.recipes import RECIPES, Recipe, Trained, trained
+from attention_book.course.recipes.trained import TRAINED_FOLDER
+from attention_book.decoding import translate
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.models import Seq2Seq, Transformer
+from attention_book.runs.codec import TextCodec
+from attention_book.runs.codec.sides import WordRule, Words
+from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.terminal import note, visible
+from attention_book.runs.loading import Which, load_run
+from attention_book.runs.settings import RunSettings
+
+#: Where runs are kept unless a command says otherwise.
+RUNS = Path("runs")
+#: Where the book's models are kept, if ATTENTION_BOOK_TRAINED names no other folder.
+RECIPE_MODELS = RUNS / "recipes"
+SETTINGS = "settings.toml"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """A trained model with what it takes to use it.
+
+    Attributes:
+        name: The run's folder, or the recipe.
+        model: In evaluation mode.
+        codec: Text to tokens, and back.
+        settings: What it was trained by.
+        recipe: The book's model; None: a run.
+    """
+
+    name: str
+    model: Seq2Seq | Transformer
+    codec: TextCodec
+    settings: RunSettings
+    recipe: Trained | None = None
+
+    def translations(
+        self, texts: Sequence[str], *, beam: int, length_penalty: float
+    ) -> Iterator[str]:
+        """Return a line for each line; one without a word in it gives an empty one."""
+        cut = [self.codec.source_tokens(text) for text in texts]
+        model: Any = self.model
+        found = iter(
+            translate(
+                model,
+                [tokens for tokens in cut if tokens],
+                self.codec.source_vocabulary,
+                self.codec.target_vocabulary,
+                width=beam,
+                length_penalty=length_penalty,
+            )
+            if any(cut)
+            else ()
+        )
+        for tokens in cut:
+            yield self.codec.target_text(next(found).tokens) if tokens else ""
+
+
+def learned(run: str | None, recipe: str | None, checkpoint: Which | None = None) -> Learned:
+    """Return the model that a command line chooses.
+
+    Raises:
+        Failure: if both are chosen, the book has no such recipe, or there is no such run.
+        CheckpointError: if the run's files cannot be used.
+    """
+    if run is not None and recipe is not None:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            "--run 和 --recipe 只能用一个。",
+            "--run, --recipe: expected one of the two, got both",
+        )
+    if recipe is not None:
+        return of_recipe(recipe)
+    folder = Path(run) if run is not None else latest_run()
+    found = load_run(folder, checkpoint)
+    return Learned(name=str(folder), model=found.model, codec=found.codec, settings=found.settings)
+
+
+def latest_run(root: Path = RUNS) -> Path:
+    """Return the run that was begun or went on last.
+
+    Raises:
+        Failure: if there is none.
+    """
+    found = [path.parent for path in root.glob(f"*/{SETTINGS}")]
+    if not found:
+        raise Failure(
+            ExitCode.RUN,
+            f"{root}/ 里还没有训练好的模型。先运行：attention-book train",
+            f"{root}/: expected a run, got none; train one first: attention-book train",
+        )
+    return max(found, key=last_change)
+
+
+def last_change(folder: Path) -> float:
+    """Return when a run was last written to."""
+    return max((path.stat().st_mtime for path in folder.iterdir()), default=0.0)
+
+
+def of_recipe(name: str) -> Learned:
+    """Return one of the book's models, trained now if it was not before.
+
+    Raises:
+        Failure: if the book has no recipe of that name.
+    """
+    check_recipe(name)
+    with _kept_models():
+        folder = Path(os.environ[TRAINED_FOLDER])
+        if not any(folder.glob(f"{name}-*.safetensors")):
+            note(
+                Bilingual(
+                    f"{name} 还没有训练过，现在训练，之后存在 {visible(str(folder))}/。",
+                    f"{name} has not been trained yet: training it now, to be kept in "
+                    f"{visible(str(folder))}/.",
+                )
+            )
+        found = trained(name)
+    return Learned(
+        name=name,
+        model=found.model,
+        codec=codec_of(found),
+        settings=RunSettings.from_recipe(found.recipe),
+        recipe=found,
+    )
+
+
+def check_recipe(name: str) -> Recipe:
+    """Return the recipe of a name.
+
+    Raises:
+        Failure: if the book has none.
+    """
+    if name not in RECIPES:
+        known = ", ".join(RECIPES)
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"--recipe：书里没有 {name!r}；有的是：{known}",
+            f"--recipe: expected one of {known}, got {name!r}",
+        )
+    return RECIPES[name]
+
+
+def codec_of(found: Trained) -> TextCodec:
+    """Return the codec of one of the book's models, which reads words."""
+    recipe, settings = found.recipe, RunSettings.from_recipe(found.recipe).text
+    rule: WordRule = "grammar" if recipe.corpus == "grammar" else "plain"
+    source = Words(recipe.source, rule, found.source_vocabulary)
+    target = Words(recipe.target, rule, found.target_vocabulary)
+    languages = (recipe.source, recipe.target)
+    return TextCodec(settings, languages, (source, target), word_rule=rule)
+
+
+@contextmanager
+def _kept_models() -> Iterator[None]:
+    """Keep the book's models in the folder of runs, unless another is named."""
+    before = os.environ.get(TRAINED_FOLDER)
+    os.environ[TRAINED_FOLDER] = before or str(RECIPE_MODELS)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[TRAINED_FOLDER]
+        else:
+            os.environ[TRAINED_FOLDER] = before
+
+
+__all__ = ("RUNS", "Learned", "check_recipe", "codec_of", "latest_run", "learned", "of_recipe")

@@ -1,0 +1,198 @@
+"""``attention-book inspect``, ``export`` and ``data``: what is said is what is there."""
+
+import gzip
+import hashlib
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from attention_book.course.diagnosis import LAWS as ALL_LAWS
+from attention_book.course.diagnosis import planted
+from attention_book.models import Transformer, TransformerConfig
+from attention_book.runs import TextCodec, TextSettings, load_run
+from attention_book.runs.command.describing.corpora import Side, described
+from attention_book.runs.command.describing.heads import best_alignment, head_reports
+from attention_book.runs.command.describing.known import state_of
+from attention_book.runs.command.describing.pages import missing_for_a_page, safe_name
+from attention_book.runs.command.inspect import LAWS
+from attention_book.runs.command.speech.failures import ExitCode
+from attention_book.runs.command.translators import Learned, learned
+from attention_book.runs.corpora import Skipped
+from attention_book.runs.settings import CORPORA, DataSettings, RunSettings
+from attention_book.text import ParallelData, SentencePair, Vocabulary
+from attention_book.text.corpora import CorpusFile, corpus_files
+
+# --- inspect ---------------------------------------------------------------------------------
+
+
+def test_every_law_is_explained():
+    assert set(LAWS) == set(ALL_LAWS)
+
+
+def test_a_healthy_run_obeys_and_a_sick_one_is_found_out(say, beside, monkeypatch):
+    healthy = json.loads(say("inspect --sentences 6 --json").out)
+    assert all(healthy["check_up"].values())
+    assert len(healthy["heads"]) == 2 * 3 * 2, "layers × kinds × heads"
+    sick = learned("runs/tiny", None)
+    monkeypatch.setattr("attention_book.runs.command.inspect.learned", lambda *_: sick)
+    with planted(sick.model, "no-causal-mask"):
+        found = say("inspect --sentences 6 --json")
+        told = say("inspect --sentences 6 --lang zh").out
+    assert not json.loads(found.out)["check_up"]["future is hidden"]
+    assert told.count("违反") >= 1
+    assert "没有标准答案" in told
+
+
+def test_a_head_that_looks_at_the_place_before_is_reported_as_one(monkeypatch):
+    model = Transformer(TransformerConfig(source_vocabulary=9, target_vocabulary=9)).eval()
+    words = Vocabulary.build([tuple("abcde")])
+    pairs = [SentencePair(tuple("abc"), tuple("de")), SentencePair(tuple("ab"), tuple("edcba"))]
+    reports = head_reports(model, ParallelData(pairs, words, words))
+    assert [report.number for report in reports[:4]] == [1, 2, 3, 4]
+    for report in reports:
+        assert 0 < report.sharpness <= 1
+        assert (report.previous is None) == ("cross" in report.module)
+        if report.own is not None:
+            assert report.own <= report.sharpness + 1e-6
+        if "decoder" in report.module and report.following is not None:
+            assert report.following == 0, "nothing behind itself"
+
+
+def test_the_head_that_aligns_is_found(beside, monkeypatch):
+    links = frozenset({(0, 1), (1, 0)})
+    pairs = [SentencePair(("a", "b"), ("c", "d"), links)] * 3
+    weights = torch.full((2, 2, 3, 3), 1 / 3)
+    weights[1, 0, :2, :2] = torch.tensor([[0.2, 0.8], [0.8, 0.2]])
+    weights[1, 1, :2, :2] = torch.tensor([[0.9, 0.1], [0.1, 0.9]])  # so the mean is wrong
+    monkeypatch.setattr(
+        "attention_book.runs.command.describing.heads.cross", lambda *_: weights.clone()
+    )
+    found = best_alignment(learned("runs/tiny", None), pairs)
+    assert (found.layer, found.head, found.error_rate, found.diagonal) == (2, 1, 0.0, 1.0)
+    assert best_alignment(learned("runs/tiny", None), [SentencePair(("a",), ("b",))]) is None
+
+
+# --- export ----------------------------------------------------------------------------------
+
+
+def test_a_run_with_words_is_written_as_the_page_reads_it(say, beside, tmp_path):
+    found = say(f"export --folder {tmp_path}")
+    assert found.code == 0, found.err
+    binary = (tmp_path / "tiny.bin").read_bytes()
+    size = int.from_bytes(binary[4:8], "little")
+    assert binary[:4] == b"ATTN"
+    assert hashlib.sha256(binary[40:]).digest() == binary[8:40]
+    header = json.loads(binary[40 : 40 + size])
+    run = load_run("runs/tiny")
+    assert header["source_vocabulary"] == list(run.codec.source_vocabulary.tokens)
+    assert header["config"] == run.model.config.to_dict()
+    weights = sum(weight.numel() for weight in run.model.state_dict().values())
+    assert len(binary) == 40 + size + 2 * weights
+    assert {path.name for path in tmp_path.iterdir()} == {"tiny.bin", "tiny.js", "tiny.example.js"}
+
+
+def test_what_the_page_lacks_is_named(say, beside, monkeypatch):
+    run = load_run("runs/tiny")
+    pieces = TextCodec.learn(
+        [("a b", "c d")] * 9, TextSettings(unit="subwords", num_pieces=260), ("en", "fr")
+    )
+    rotary = Transformer(
+        TransformerConfig(source_vocabulary=9, target_vocabulary=9, positions="rotary")
+    )
+    found = Learned(name="x", model=rotary, codec=pieces, settings=run.settings)
+    assert [each.en for each in missing_for_a_page(found)] == [
+        "splitting into subwords (BPE)",
+        "the positions rotary",
+    ]
+    monkeypatch.setattr("attention_book.runs.command.export.learned", lambda *_: found)
+    said = say("export --lang zh")
+    assert said.code == ExitCode.RUN
+    assert "子词的切分（BPE）；位置编码 rotary" in said.err
+
+
+@pytest.mark.parametrize("name", ['a"b);alert(1', "../../etc", "", "..", "大"])
+def test_no_name_leaves_the_folder_or_ends_a_string(name):
+    assert safe_name(name).replace("-", "a").isalnum()
+    assert safe_name(name).isascii()
+
+
+# --- data ------------------------------------------------------------------------------------
+
+
+def test_every_corpus_is_listed(say, alone):
+    found = say("data")
+    assert [line.split()[0] for line in found.out.splitlines() if line[:1].strip()] == list(CORPORA)
+
+
+def test_a_file_is_counted(say, alone):
+    lines = ["Go.\tVa !", "Go.\tVas !", "no tab", "I run.\tJe cours.", "a\tb\tc", "\tx"]
+    Path("p.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    Path("t.tsv").write_text("Go.\tVa.\nYou swim.\tTu nages.\n", encoding="utf-8")
+    data = DataSettings(
+        corpus=None, train=("p.tsv",), validation=("t.tsv",), test=("t.tsv",), on_problem="skip"
+    )
+    skipped = Skipped()
+    parts = described(data, skipped)
+    train, test = parts["train"], parts["test"]
+    assert (train.num_pairs, train.twice, skipped.count) == (3, 1, 3)
+    assert train.source.words == {"go": 2, ".": 3, "i": 1, "run": 1}
+    assert train.source.num_tokens == 7
+    assert (train.source.length_at(0.5), train.source.length_at(1.0)) == (2, 3)
+    assert test.seen_in(train) == 1
+    assert test.source.share_unknown(train.source.words) == 2 / 5
+    said = say("data p.tsv --validation t.tsv --test t.tsv")
+    assert said.code == 0, said.err
+    for expected in (
+        "3 pairs of sentences",
+        "unknown words 40.0%",
+        "1 sources stand in the training",
+    ):
+        assert expected in said.out
+    for line, reason in ((3, "no tab"), (5, "2 tabs"), (6, "empty source")):
+        assert f"p.tsv:{line}: " in said.out
+        assert reason in said.out
+
+
+def test_two_parallel_packed_files_and_the_same_in_one(say, alone):
+    pairs = [(f"word {n}", f"mot {n}") for n in range(60)]
+    Path("one.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
+    for name, side in (("a.gz", 0), ("b.gz", 1)):
+        Path(name).write_bytes(gzip.compress("".join(f"{p[side]}\n" for p in pairs).encode()))
+    one, two = (say(f"data {names}").out.partition("\n")[2] for names in ("one.tsv", "a.gz b.gz"))
+    assert one == two
+    assert "none of its sources stands in the training" in one
+
+
+def test_a_length_is_one_that_enough_sentences_do_not_exceed():
+    draw = random.Random(0)
+    lengths = [draw.randint(1, 20) for _ in range(101)]
+    side = Side(lengths=Counter(lengths))
+    for share in (0.1, 0.5, 0.95, 1.0):
+        found = side.length_at(share)
+        assert sum(length <= found for length in lengths) >= share * 101
+        assert sum(length < found for length in lengths) < share * 101
+
+
+def test_checksums_are_compared(say, alone, monkeypatch):
+    monkeypatch.setenv("ATTENTION_BOOK_DATA", str(alone))
+    missing = say("data multi30k-en-de --check")
+    assert missing.code == ExitCode.DATA
+    assert missing.out.count("missing") == 6
+    content = b"right"
+    file = CorpusFile("x", "", f"sha256:{hashlib.sha256(content).hexdigest()}", alone / "x")
+    assert state_of(file) == "missing"
+    file.path.write_bytes(b"wrong")
+    assert state_of(file) == "damaged"
+    file.path.write_bytes(content)
+    assert state_of(file) == "whole"
+    assert {each.path.parent for each in corpus_files("multi30k-en-fr")} == {alone / "multi30k"}
+
+
+def test_what_cannot_be_fetched_is_told(say, alone):
+    for line in ("data --fetch", "data grammar --check", "data pairs.tsv --fetch"):
+        assert say(line).code == ExitCode.WRONG_LINE
+    assert RunSettings().data.corpus in CORPORA
