@@ -63,7 +63,6 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
         ("several of 1", "several of 2"),
         ("several of 1", "shards of 2"),
         ("recurrent of 1", "recurrent of 2"),
-        ("undivided", "compiled of 2"),
     ],
 )
 def test_several_processes_take_the_steps_of_one(

@@ -74,7 +74,7 @@ def go(
     return {"reports": reports}
 
 
-def together(world: int, work: Callable[[], dict], within: float = 60) -> dict:
+def together(world: int, work: Callable[[], dict], within: float = 120) -> dict:
     """Fork so many processes; return what each said, how it ended and after how many seconds."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -160,15 +160,6 @@ def interrupt_at(step: int, rank: int) -> Act:
     return act
 
 
-@contextmanager
-def traced_only() -> Iterator[None]:
-    """Let torch.compile trace, but write no code for the machine: that takes a minute."""
-    compiled = torch.compile
-    torch.compile = lambda module, **given: compiled(module, backend="aot_eager", **given)
-    yield
-    torch.compile = compiled
-
-
 def elastic(wanted: RunSettings, folder: Path, act: Act, restarts: int) -> dict:
     """Train as under torchrun: its agent, which starts all anew where a process dies."""
     config = LaunchConfig(
@@ -224,9 +215,6 @@ def of_endings(file: Path, folder: Path) -> Iterator[tuple[str, dict]]:
     yield "given up", elastic(wanted, folder / "given-up", kill_at(5, rank=1), restarts=0)
     fewer = settings(file, sharded=True)
     yield "undivided", together(1, lambda: go(fewer, folder / "undivided"))
-    with traced_only():
-        graph = settings(file, compile=True)
-        yield "compiled of 2", together(2, lambda: go(graph, folder / "compiled of 2"))
     yield "of two", together(2, lambda: go(fewer, folder / "fewer", interrupt_at(3, rank=0)))
     yield "of one", together(1, lambda: go(None, folder / "fewer"))
 
