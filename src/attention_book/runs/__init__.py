@@ -16,8 +16,8 @@ from attention_book.runs.log import read_log
 from attention_book.runs.scoring import (
     Comparison,
     LengthScore,
-    Score,
     Scores,
+    SystemScore,
     compare,
     score,
 )
@@ -42,9 +42,9 @@ __all__ = [
     "RunError",
     "RunFolder",
     "RunSettings",
-    "Score",
     "Scores",
     "StepReport",
+    "SystemScore",
     "TextCodec",
     "TextSettings",
     "TrainingSettings",

@@ -21,7 +21,7 @@ _MOST_RESAMPLED = 10_000_000
 
 
 @dataclass(frozen=True)
-class Score:
+class SystemScore:
     """A score from 0 to 100, with the mean and the spread of the resamples, as sacrebleu says it.
 
     Attributes:
@@ -30,7 +30,7 @@ class Score:
         mean: The mean of the resamples; None where nothing was resampled.
         margin: Half the width of the interval that 95 % of the resamples fall into.
 
-    >>> str(Score(34.56, "nrefs:1", 34.5, 1.42))
+    >>> str(SystemScore(34.56, "nrefs:1", 34.5, 1.42))
     '34.6 (μ = 34.5 ± 1.4)'
     """
 
@@ -84,9 +84,9 @@ class Scores:
     """
 
     num_sentences: int
-    bleu: Score
-    chrf: Score
-    tokenized_bleu: Score | None = None
+    bleu: SystemScore
+    chrf: SystemScore
+    tokenized_bleu: SystemScore | None = None
     length_ratio: float
     by_length: tuple[LengthScore, ...] = ()
 
@@ -100,12 +100,12 @@ class Comparison:
         second: The BLEU of the second.
         p_value: How often chance alone would make such a difference.
 
-    >>> Comparison(Score(30.0, "nrefs:1"), Score(32.0, "nrefs:1"), 0.01).difference
+    >>> Comparison(SystemScore(30.0, "nrefs:1"), SystemScore(32.0, "nrefs:1"), 0.01).difference
     2.0
     """
 
-    first: Score
-    second: Score
+    first: SystemScore
+    second: SystemScore
     p_value: float
 
     @property
@@ -198,7 +198,7 @@ def compare(
     signatures, results = test()
     found: list[Any] = results["BLEU"]
     one, other = (
-        Score(each.score, str(signatures["BLEU"]), float(each.mean), float(each.ci))
+        SystemScore(each.score, str(signatures["BLEU"]), float(each.mean), float(each.ci))
         for each in found
     )
     # Of equal scores sacrebleu's test finds that chance never makes them: say that it always may.
@@ -226,13 +226,13 @@ def _bleu(language: str, **options: Any) -> Any:
     return BLEU(tokenize=_TOKENIZERS.get(language.partition("-")[0], "13a"), force=True, **options)
 
 
-def _score(found: Any, metric: Any) -> Score:
+def _score(found: Any, metric: Any) -> SystemScore:
     """Return sacrebleu's score as ours."""
     spread = (float(found._mean), float(found._ci)) if found._ci >= 0 else (None, None)
-    return Score(float(found.score), str(metric.get_signature()), *spread)
+    return SystemScore(float(found.score), str(metric.get_signature()), *spread)
 
 
-def _chrf(translations: Sequence[str], references: Sequence[str], samples: int) -> Score:
+def _chrf(translations: Sequence[str], references: Sequence[str], samples: int) -> SystemScore:
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.chrf import CHRF
     metric = CHRF()
@@ -242,7 +242,7 @@ def _chrf(translations: Sequence[str], references: Sequence[str], samples: int) 
 
 def _tokenized(
     translations: Sequence[Sequence[str]], references: Sequence[Sequence[str]], samples: int
-) -> Score:
+) -> SystemScore:
     """Return the BLEU of tokens, compared as they are but for their capitals."""
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.bleu import BLEU
@@ -270,4 +270,4 @@ def _by_length(
     return tuple(found)
 
 
-__all__ = ["Comparison", "LengthScore", "Score", "Scores", "compare", "score"]
+__all__ = ["Comparison", "LengthScore", "Scores", "SystemScore", "compare", "score"]

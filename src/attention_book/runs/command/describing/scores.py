@@ -3,7 +3,7 @@
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.pages import columns
-from attention_book.runs.scoring import Comparison, LengthScore, Score, Scores
+from attention_book.runs.scoring import Comparison, LengthScore, Scores, SystemScore
 
 # Below it, a difference is called one that chance hardly makes.
 _UNLIKELY = 0.05
@@ -29,7 +29,7 @@ def told(scores: Scores) -> str:
     return "\n".join(lines)
 
 
-def _score(name: str, score: Score, width: int) -> list[str]:
+def _score(name: str, score: SystemScore, width: int) -> list[str]:
     return [f"{name}{' ' * (width - columns(name))}  {score}", f"{' ' * width}  {score.signature}"]
 
 
