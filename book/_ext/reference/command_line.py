@@ -76,7 +76,7 @@ def texts(text: Any, default: object, parameter: Any) -> str:
     shown = getattr(parameter, "show_default", None) and default is not None
     ends = (f"（默认 {default}）", f" (default: {default})") if shown else ("", "")
     zh, en = as_code(text.zh + ends[0]), as_code(text.en + ends[1])
-    return f"{{zh}}``{cell(zh)} `` {{en}}``{cell(en)} ``"
+    return f"{{zh}}``{_apart(cell(zh))} `` {{en}}``{_apart(cell(en))} ``"
 
 
 def exit_codes_of(program: Any) -> Iterator[str]:
@@ -86,6 +86,11 @@ def exit_codes_of(program: Any) -> Iterator[str]:
     for code, meaning in program.exit_codes.items():
         yield f"| {int(code)} | {{zh}}``{cell(meaning.zh)}`` {{en}}``{cell(meaning.en)}`` |"
     yield ""
+
+
+def _apart(text: str) -> str:
+    """Return the text, kept apart from the role's own marks where it begins with code."""
+    return f" {text}" if text.startswith("`") else text
 
 
 def as_code(text: str) -> str:
