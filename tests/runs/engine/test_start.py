@@ -73,6 +73,22 @@ def test_the_folder_holds_all_that_a_run_leaves(undisturbed: Path, make) -> None
     assert list(resume(undisturbed)) == []
 
 
+def test_the_best_weights_are_those_of_the_lowest_validation_loss(tmp_path: Path, make) -> None:
+    steep = make(
+        learning_rate=0.5, schedule="constant", validate_every=1, checkpoint_every=1, keep=6
+    )
+    list(start(steep, tmp_path / "run"))
+    losses = {
+        line["step"]: line["validation_loss"] for line in read_log(tmp_path / "run/log.jsonl")
+    }
+    step = min(losses, key=losses.__getitem__)
+    assert step < 6, "a rate as large as this is to spoil what was learned"
+    best, kept = RunFolder(tmp_path / "run").best, Checkpoints(tmp_path / "run/checkpoints")
+    assert read_tensors(best)[1]["extra"] == {"step": step, "validation_loss": losses[step]}
+    there = tensors(kept.path(step))
+    assert all(torch.equal(weight, there[name]) for name, weight in tensors(best).items())
+
+
 @pytest.mark.parametrize("step", [1, 3, 4, 5])
 def test_a_resumed_run_ends_with_the_same_bits(undisturbed, tmp_path, make, step: int) -> None:
     folder = tmp_path / "cut"
