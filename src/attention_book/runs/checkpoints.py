@@ -112,9 +112,13 @@ class Checkpoints:
         """
         extra = {**about.get("extra", {}), "place": asdict(place)}
         write_tensors(self.path(place.step), tensors, {**about, "extra": extra})
-        planned = self.planned(place.step)
+        self.remove_old(place.step, keep=keep)
+
+    def remove_old(self, last: int, *, keep: int) -> None:
+        """Remove the checkpoints before ``last`` that are too old to be kept."""
+        planned = self.planned(last)
         for step in self.steps():
-            if step < place.step and step not in planned[-keep:]:
+            if step < last and step not in planned[-keep:]:
                 self.path(step).unlink(missing_ok=True)
 
     def planned(self, last: int) -> list[int]:

@@ -73,6 +73,14 @@ def test_the_folder_holds_all_that_a_run_leaves(undisturbed: Path, make) -> None
     assert list(resume(undisturbed)) == []
 
 
+def test_a_checkpoint_that_a_killed_process_left_over_goes(undisturbed: Path, make) -> None:
+    kept = Checkpoints(undisturbed / "checkpoints")
+    kept.path(2).write_bytes(kept.path(4).read_bytes())
+    (undisturbed / "curves.svg").unlink()  # so that the run is not finished
+    assert list(resume(undisturbed)) == []
+    assert kept.steps() == [4, 6]
+
+
 def test_the_best_weights_are_those_of_the_lowest_validation_loss(tmp_path: Path, make) -> None:
     steep = make(
         learning_rate=0.5, schedule="constant", validate_every=1, checkpoint_every=1, keep=6

@@ -132,7 +132,9 @@ def test_an_elastic_restart_goes_on_and_ends_with_the_same_bits(said: Said, fold
 
 
 def test_without_restarts_the_agent_gives_up_and_says_who_died(said: Said, folder: Path) -> None:
-    assert "Signal 9 (SIGKILL)" in said["given up"]["error"]
+    # Of the two that ended the agent names the one that it hears of first.
+    words = ("Signal 9 (SIGKILL)", "expected all 2 to answer, got none from one of them")
+    assert any(each in said["given up"]["error"] for each in words)
     assert status(folder / "given-up") == "unfinished"
 
 

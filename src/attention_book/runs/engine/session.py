@@ -65,6 +65,8 @@ class Session:
 
     def _open(self, step: int) -> None:
         with enough_room(self._folder):
+            # A process that was killed after it had written a checkpoint left too many.
+            self._checkpoints.remove_old(step, keep=self._settings.keep)
             self._log = Log(self._folder.log, step=step)
             note_versions(self._folder.versions, self._ranks, step=step)
 
