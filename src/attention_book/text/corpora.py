@@ -65,6 +65,10 @@ _CORPORA = {
     "multi30k-en-de": _Corpus(("en", "de"), tuple(_MULTI30K_SPLITS)),
     "multi30k-en-fr": _Corpus(("en", "fr"), tuple(_MULTI30K_SPLITS)),
 }
+#: The corpora that are downloaded, and the languages of their two columns.
+DOWNLOADED: dict[str, tuple[Language, Language]] = {
+    name: corpus.languages for name, corpus in _CORPORA.items()
+}
 
 
 def load_corpus(

@@ -8,19 +8,18 @@ import click
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.describing.corpora import Part, Side, described
-from attention_book.runs.command.describing.known import DOWNLOADED, KNOWN, state_of
+from attention_book.runs.command.describing.known import KNOWN, state_of
 from attention_book.runs.command.speech.bilingual import (
     BilingualCommand,
     argument,
     option,
-    spread,
 )
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.corpora import Skipped
 from attention_book.runs.settings import CORPORA, DataSettings
-from attention_book.text.corpora import corpus_files, fetch_corpus
+from attention_book.text.corpora import DOWNLOADED, corpus_files, fetch_corpus
 
 _STATES = {
     "missing": Bilingual("没有", "missing"),
@@ -62,15 +61,9 @@ _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
 _LANGUAGE = Bilingual("语言", "LANGUAGE")
 
 
-class DataCommand(BilingualCommand):
-    """Lets the options for files take one or two."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the line."""
-        return super().parse_args(ctx, spread(args, ("--validation", "--test")))
-
-
-@click.command(cls=DataCommand, text=_TEXT, examples=_EXAMPLES)
+@click.command(
+    cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES, pairs=["--validation", "--test"]
+)
 @argument(
     "names",
     nargs=-1,

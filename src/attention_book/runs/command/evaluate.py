@@ -12,7 +12,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.describing.scores import comparison_told, told
 from attention_book.runs.command.describing.systems import System, lines_of_other, system_of
 from attention_book.runs.command.describing.texts import length_in_words
-from attention_book.runs.command.speech.bilingual import BilingualCommand, option, spread
+from attention_book.runs.command.speech.bilingual import BilingualCommand, option
 from attention_book.runs.command.speech.failures import writing
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT, Whole
@@ -54,15 +54,7 @@ _EXAMPLES = (
 _FILE = Bilingual("文件", "FILE")
 
 
-class EvaluateCommand(BilingualCommand):
-    """Lets ``--test`` take one file or two."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the line."""
-        return super().parse_args(ctx, spread(args, ("--test",)))
-
-
-@click.command(cls=EvaluateCommand, text=_TEXT, examples=_EXAMPLES)
+@click.command(cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES, pairs=["--test"])
 @which_model
 @which_checkpoint
 @option(

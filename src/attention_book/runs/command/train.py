@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from attention_book.foundations.bilingual import Bilingual
-from attention_book.runs.command.speech.bilingual import BilingualCommand, option, spread
+from attention_book.runs.command.speech.bilingual import BilingualCommand, option
 from attention_book.runs.command.speech.failures import wrong_settings
 from attention_book.runs.command.speech.numbers import COUNT, Whole
 from attention_book.runs.command.speech.progress import shown
@@ -69,15 +69,9 @@ _EXAMPLES = (
 _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
 
 
-class TrainCommand(BilingualCommand):
-    """Lets the options for files take one or two."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the line."""
-        return super().parse_args(ctx, spread(args, [f"--{name}" for name in FILES]))
-
-
-@click.command(cls=TrainCommand, text=_TEXT, examples=_EXAMPLES)
+@click.command(
+    cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES, pairs=[f"--{name}" for name in FILES]
+)
 @option(
     "--recipe",
     metavar=Bilingual("名称", "NAME"),

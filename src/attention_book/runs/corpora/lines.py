@@ -9,15 +9,9 @@ from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.settings import DataSettings
 from attention_book.runs.settings.checking import one_of
 from attention_book.text import CorpusError, GrammarCorpus, grammar_corpus, grammar_text
-from attention_book.text.corpora import open_corpus
+from attention_book.text.corpora import DOWNLOADED, open_corpus
 from attention_book.text.phrases import phrase_lines
 
-# How the corpora that are downloaded are called where they lie, and what they speak.
-_LANGUAGES = {
-    "tatoeba-eng-fra": ("en", "fr"),
-    "multi30k-en-de": ("en", "de"),
-    "multi30k-en-fr": ("en", "fr"),
-}
 _PARTS = {"train": "train", "validation": "val", "test": "test"}
 
 
@@ -72,7 +66,7 @@ def _named(
         return _grammar(settings, split)
     if name == "phrasebook":
         return _held_out(iter(phrase_lines(source, target)), settings, split)
-    languages = _LANGUAGES[name]
+    languages = DOWNLOADED[name]
     if (source, target) not in (languages, languages[::-1]):
         expected = " and ".join(languages)
         raise ValueError(

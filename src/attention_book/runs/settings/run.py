@@ -147,8 +147,8 @@ PARTS: Mapping[str, type[Any]] = {
     "model": ModelSettings,
     "training": TrainingSettings,
 }
-# Of these pairs a file says one; that the other is None goes without saying.
-_EITHER = {"epochs": "steps", "batch_size": "batch_tokens"}
+#: Of these pairs one is said; that the other is None goes without saying.
+EITHER = (("epochs", "steps"), ("batch_size", "batch_tokens"))
 
 
 def _part(name: str, values: object) -> Any:
@@ -158,9 +158,10 @@ def _part(name: str, values: object) -> Any:
     known = {each.name: each for each in fields(PARTS[name])}
     known_names(name, values, known)
     given = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
-    for one, other in [*_EITHER.items(), *((b, a) for a, b in _EITHER.items())]:
-        if name == "training" and given.get(one) is not None:
-            given.setdefault(other, None)
+    for pair in EITHER:
+        for one, other in (pair, pair[::-1]):
+            if name == "training" and given.get(one) is not None:
+                given.setdefault(other, None)
     if name == "data" and given.get("train"):
         given.setdefault("corpus", None)
     for key, value in given.items():

@@ -5,7 +5,7 @@ from typing import Literal
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.text import CorpusError
-from attention_book.text.corpora import CorpusFile
+from attention_book.text.corpora import DOWNLOADED, CorpusFile
 
 #: The corpora with a name: languages, and what they are.
 KNOWN = {
@@ -24,29 +24,27 @@ KNOWN = {
         ),
     ),
     "tatoeba-eng-fra": (
-        ("en", "fr"),
+        DOWNLOADED["tatoeba-eng-fra"],
         Bilingual(
             "tatoeba.org 的日常短句（CC BY 2.0 FR），要下载",
             "everyday sentences from tatoeba.org (CC BY 2.0 FR); downloaded",
         ),
     ),
     "multi30k-en-de": (
-        ("en", "de"),
+        DOWNLOADED["multi30k-en-de"],
         Bilingual(
             "图片说明，英德（供研究用，见其使用条款），要下载",
             "descriptions of pictures (for research: see its terms of use); downloaded",
         ),
     ),
     "multi30k-en-fr": (
-        ("en", "fr"),
+        DOWNLOADED["multi30k-en-fr"],
         Bilingual(
             "图片说明，英法（供研究用，见其使用条款），要下载",
             "descriptions of pictures (for research: see its terms of use); downloaded",
         ),
     ),
 }
-#: Those that are downloaded.
-DOWNLOADED = ("tatoeba-eng-fra", "multi30k-en-de", "multi30k-en-fr")
 
 
 def state_of(file: CorpusFile) -> Literal["missing", "whole", "damaged"]:
@@ -70,4 +68,4 @@ def state_of(file: CorpusFile) -> Literal["missing", "whole", "damaged"]:
     return "whole" if found == wanted else "damaged"
 
 
-__all__ = ("DOWNLOADED", "KNOWN", "state_of")
+__all__ = ("KNOWN", "state_of")

@@ -70,15 +70,21 @@ class BilingualCommand(click.Command):
     Args:
         text: What it does: a line, and then paragraphs.
         examples: Lines to type, each with what it does.
+        pairs: The options that take one value or two.
         rest: As :class:`click.Command` takes it.
     """
 
     context_class = PageContext
 
     def __init__(
-        self, *args: Any, text: Text, examples: Iterable[tuple[str, Text]] = (), **rest: Any
+        self,
+        *args: Any,
+        text: Text,
+        examples: Iterable[tuple[str, Text]] = (),
+        pairs: Collection[str] = (),
+        **rest: Any,
     ) -> None:
-        self.text, self.examples = text, tuple(examples)
+        self.text, self.examples, self.pairs = text, tuple(examples), pairs
         super().__init__(*args, **rest)
         self.params = [
             *self.params,
@@ -98,6 +104,10 @@ class BilingualCommand(click.Command):
                 callback=_show_help,
             ),
         ]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the line."""
+        return super().parse_args(ctx, spread(args, self.pairs))
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """Return no name: the option for the help is one of our own."""

@@ -11,6 +11,8 @@ from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators.learned import RUNS, check_recipe
 from attention_book.runs.settings import RunSettings
 from attention_book.runs.settings.checking import known_names
+from attention_book.runs.settings.run import EITHER
+from attention_book.text.corpora import DOWNLOADED
 
 DEFAULT_RECIPE = "transformer-en-fr-1"
 FILES = ("train", "validation", "test")
@@ -40,13 +42,6 @@ OWN_TEXT: Mapping[str, Mapping[str, Any]] = {
         "warmup": 400,
         "label_smoothing": 0.1,
     },
-}
-# Of these pairs one is said, and the other is then not.
-_EITHER = (("epochs", "steps"), ("batch_size", "batch_tokens"))
-_LANGUAGES = {
-    "tatoeba-eng-fra": ("en", "fr"),
-    "multi30k-en-de": ("en", "de"),
-    "multi30k-en-fr": ("en", "fr"),
 }
 
 
@@ -79,7 +74,7 @@ def _begin(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return settings_in(chosen["settings"]).to_dict()
     if chosen["recipe"] is not None:
         return RunSettings.from_recipe(check_recipe(chosen["recipe"])).to_dict()
-    real = chosen["train"] or chosen["corpus"] in _LANGUAGES
+    real = chosen["train"] or chosen["corpus"] in DOWNLOADED
     if not real:
         return RunSettings.from_recipe(DEFAULT_RECIPE).to_dict()
     parts = RunSettings().to_dict()
@@ -120,7 +115,8 @@ def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             )
     elif chosen["corpus"] is not None:
         data["corpus"] = chosen["corpus"]
-        data |= dict(zip(("source", "target"), _LANGUAGES.get(chosen["corpus"], ()), strict=False))
+        languages = DOWNLOADED.get(chosen["corpus"], ())  # the others speak any two of three
+        data |= dict(zip(("source", "target"), languages, strict=False))
     data |= {name: chosen[name] for name in ("source", "target") if chosen[name] is not None}
     text: dict[str, Any] = {}
     if chosen["bpe"] is not None:
@@ -175,7 +171,7 @@ def _change(changes: dict[str, dict[str, Any]], names: list[str], value: Any) ->
 
 def _update(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
     """Change values; of two that exclude each other the one that is said counts."""
-    for pair in _EITHER:
+    for pair in EITHER:
         for one, other in (pair, pair[::-1]):
             if changes.get(one) is not None and other in values and other not in changes:
                 values[other] = None
