@@ -1,4 +1,5 @@
-/* Audit the built site: axe on every page, Lighthouse on a page of maths, the weight of chapters.
+/* Audit the built site: axe on every page, Lighthouse on a page of maths and on the front page (or
+   on the pages that are named), the weight of chapters.
 
    node audit/run.mjs [--pages masks.html,scoring.html] [--skip axe|lighthouse|weight]
    BOOK_HTML names another build, CHROME_PATH another browser.  Exits with 1 if a bound breaks. */
@@ -20,6 +21,7 @@ const LANGUAGES = ["zh", "en", "both"];
 const THEMES = ["light", "dark"];
 const WIDTHS = [1280, 390];
 const MATHS_PAGE = "masks.html";
+const FRONT_PAGE = "intro.html";
 const BOUNDS = {
   desktop: { performance: 100, accessibility: 100, "best-practices": 100, seo: 100 },
   mobile: { performance: 97, accessibility: 100, "best-practices": 100, seo: 100 },
@@ -96,31 +98,37 @@ async function axe(browser, base) {
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** Lighthouse's four scores of the page of maths, desktop and phone. */
+/** Lighthouse's four scores of some pages, desktop and phone. */
 async function scores(browser, base) {
   let good = true;
-  for (const device of ["desktop", "mobile"]) {
-    const runs = [];
-    for (let run = 0; run < RUNS; run++) {
-      const page = await browser.newPage();
-      const config = device === "desktop" ? desktopConfig : undefined;
-      const result = await lighthouse(`${base}/${MATHS_PAGE}`, { logLevel: "error" }, config, page);
-      runs.push(result.lhr);
-      await page.close();
-    }
-    const line = [];
-    for (const [category, bound] of Object.entries(BOUNDS[device])) {
-      const score = Math.round(100 * median(runs.map((run) => run.categories[category].score)));
-      line.push(`${category} ${score}`);
-      if (score >= bound) continue;
-      good = false;
-      for (const { id } of runs[0].categories[category].auditRefs) {
-        const audit = runs[0].audits[id];
-        if (audit.score !== null && audit.score < 0.9) console.log(`  ${device} ${category}: ${audit.title} ${audit.displayValue || ""}`);
-      }
-    }
-    console.log(`lighthouse  ${`${MATHS_PAGE} ${device}`.padEnd(28)} ${line.join(", ")}`);
+  for (const name of option("pages")?.split(",") ?? [FRONT_PAGE, MATHS_PAGE]) {
+    for (const device of ["desktop", "mobile"]) good = (await score(browser, base, name, device)) && good;
   }
+  return good;
+}
+
+async function score(browser, base, name, device) {
+  const runs = [];
+  for (let run = 0; run < RUNS; run++) {
+    const page = await browser.newPage();
+    const config = device === "desktop" ? desktopConfig : undefined;
+    const result = await lighthouse(`${base}/${name}`, { logLevel: "error" }, config, page);
+    runs.push(result.lhr);
+    await page.close();
+  }
+  const line = [];
+  let good = true;
+  for (const [category, bound] of Object.entries(BOUNDS[device])) {
+    const found = Math.round(100 * median(runs.map((run) => run.categories[category].score)));
+    line.push(`${category} ${found}`);
+    if (found >= bound) continue;
+    good = false;
+    for (const { id } of runs[0].categories[category].auditRefs) {
+      const audit = runs[0].audits[id];
+      if (audit.score !== null && audit.score < 0.9) console.log(`  ${device} ${category}: ${audit.title} ${audit.displayValue || ""}`);
+    }
+  }
+  console.log(`lighthouse  ${`${name} ${device}`.padEnd(36)} ${line.join(", ")}`);
   return good;
 }
 

@@ -119,6 +119,7 @@ def score(
     references: Sequence[str],
     *,
     language: str = "en",
+    lowercase: bool = False,
     lengths: Sequence[int] | None = None,
     tokens: tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]] | None = None,
     resamples: int = 1000,
@@ -129,6 +130,8 @@ def score(
         translations: As the system wrote them; one may be empty.
         references: As people did.
         language: Of both; it chooses sacrebleu's tokenization.
+        lowercase: Whether capitals are left out of account, as for a system that writes none;
+            the signature says so.
         lengths: How many tokens each source has, for the scores by length.
         tokens: The tokens of translations and references, in lower case, for a BLEU as papers
             report it that compare tokens.
@@ -144,17 +147,22 @@ def score(
     """
     _check(translations, references)
     samples = _samples(resamples, len(translations))
-    bleu = _bleu(language)
+    bleu = _bleu(language, lowercase=lowercase)
     found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     return Scores(
         num_sentences=len(translations),
         bleu=_score(found, bleu),
-        chrf=_chrf(translations, references, samples),
+        chrf=_chrf(translations, references, samples, lowercase=lowercase),
         tokenized_bleu=None if tokens is None else _tokenized(*tokens, samples),
         length_ratio=found.sys_len / max(found.ref_len, 1),
         by_length=()
         if lengths is None
-        else _by_length(translations, references, lengths, language),
+        else _by_length(
+            translations,
+            references,
+            lengths,
+            _bleu(language, lowercase=lowercase, effective_order=True),
+        ),
     )
 
 
@@ -164,6 +172,7 @@ def compare(
     references: Sequence[str],
     *,
     language: str = "en",
+    lowercase: bool = False,
     resamples: int = 1000,
 ) -> Comparison:
     """Compare two translations of the same text, as sacrebleu's paired bootstrap does.
@@ -173,6 +182,7 @@ def compare(
         second: Those of the other, of the same sentences.
         references: As people translate them.
         language: As in :func:`score`.
+        lowercase: Likewise.
         resamples: As in :func:`score`, but at least 1.
 
     Raises:
@@ -190,7 +200,7 @@ def compare(
     samples = max(_samples(resamples, len(first)), 1)
     test = PairedTest(
         [("first", list(first)), ("second", list(second))],
-        {"BLEU": _bleu(language)},
+        {"BLEU": _bleu(language, lowercase=lowercase)},
         [list(references)],
         test_type="bs",
         n_samples=samples,
@@ -232,10 +242,12 @@ def _score(found: Any, metric: Any) -> SystemScore:
     return SystemScore(float(found.score), str(metric.get_signature()), *spread)
 
 
-def _chrf(translations: Sequence[str], references: Sequence[str], samples: int) -> SystemScore:
+def _chrf(
+    translations: Sequence[str], references: Sequence[str], samples: int, *, lowercase: bool
+) -> SystemScore:
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.chrf import CHRF
-    metric = CHRF()
+    metric = CHRF(lowercase=lowercase)
     found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     return _score(found, metric)
 
@@ -252,14 +264,14 @@ def _tokenized(
 
 
 def _by_length(
-    translations: Sequence[str], references: Sequence[str], lengths: Sequence[int], language: str
+    translations: Sequence[str], references: Sequence[str], lengths: Sequence[int], metric: Any
 ) -> tuple[LengthScore, ...]:
     """Return the BLEU of the sentences of each length that there is."""
     if len(lengths) != len(references):
         raise ValueError(
             f"lengths: expected one for each of {len(references)} sentences, got {len(lengths)}"
         )
-    metric, found = _bleu(language, effective_order=True), []
+    found = []
     for low, end in zip(_BINS, (*_BINS[1:], max(_BINS[-1], *lengths) + 1), strict=True):
         rows = [row for row, length in enumerate(lengths) if low <= max(length, 1) < end]
         if rows:

@@ -133,6 +133,7 @@ def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any
         mine.lines,
         mine.text.references,
         language=mine.text.language,
+        lowercase=mine.lowercase,
         lengths=[length_in_words(each) for each in mine.text.sources] or None,
         tokens=mine.tokens(),
         resamples=chosen["resamples"],
@@ -161,6 +162,7 @@ def _compared(mine: System, other: str, chosen: Mapping[str, Any]) -> Comparison
         lines,
         mine.text.references,
         language=mine.text.language,
+        lowercase=mine.lowercase,
         resamples=chosen["resamples"],
     )
 

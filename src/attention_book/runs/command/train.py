@@ -24,7 +24,8 @@ from attention_book.runs.command.training.beginning import (
     how_to_begin,
 )
 from attention_book.runs.command.training.result import result_told
-from attention_book.runs.settings import CORPORA, RunSettings
+from attention_book.runs.engine.memory import keep_freed_memory
+from attention_book.runs.settings import CORPORA, TEXT_RECIPES, RunSettings
 
 _TEXT = Bilingual(
     f"""训练一个翻译模型，结果放在一个文件夹里。
@@ -76,8 +77,9 @@ _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
     "--recipe",
     metavar=Bilingual("名称", "NAME"),
     help=Bilingual(
-        f"书里的哪个模型。默认 {DEFAULT_RECIPE}。",
-        f"A model of the book. Default: {DEFAULT_RECIPE}.",
+        f"书里的哪个模型（默认 {DEFAULT_RECIPE}），或真实语料的方案：{'、'.join(TEXT_RECIPES)}。",
+        f"A model of the book (default: {DEFAULT_RECIPE}), or a recipe for real text: "
+        f"{', '.join(TEXT_RECIPES)}.",
     ),
 )
 @option(
@@ -191,6 +193,7 @@ def train(**chosen: Any) -> None:
 
 def _train(folder: Path, settings: RunSettings, begin: Begin) -> None:
     """Train to the end, or to Ctrl-C, or to an error that says why."""
+    keep_freed_memory()
     name, began = visible(str(folder)), time.monotonic()
     note(Bilingual(f"训练 {name}（Ctrl-C 中断，可以接着训练）", f"training {name} (Ctrl-C saves)"))
     with ending_as_a_run(folder):

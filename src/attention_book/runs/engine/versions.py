@@ -1,9 +1,10 @@
-"""What a run was made with: versions of package, torch and Python, and how many processes."""
+"""What a run was made with: versions of package, torch and Python, the machine, the time."""
 
 import json
 import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,15 @@ def versions(ranks: Ranks, *, step: int) -> dict[str, Any]:
     gpu = torch.cuda.get_device_name(ranks.device) if ranks.device.type == "cuda" else None
     return {
         "step": step,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "attention_book": _PACKAGE.__version__,
         "commit": _commit(Path(str(_PACKAGE.__file__)).parent),
         "torch": torch.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "processor": processor(),
+        "kernels": torch.backends.cpu.get_cpu_capability(),
+        "threads": torch.get_num_threads(),
         "processes": ranks.world,
         "device": gpu or str(ranks.device),
     }
@@ -43,6 +48,20 @@ def note_versions(path: Path, ranks: Ranks, *, step: int) -> None:
     before = entries if isinstance(entries, list) else []
     content = json.dumps([*before, versions(ranks, step=step)], indent=2)
     write_whole(path, (content + "\n").encode())
+
+
+def processor(description: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the processor's name: as Linux describes it there, else as Python knows it.
+
+    >>> processor(Path("nowhere")) == platform.processor()
+    True
+    """
+    try:
+        lines = description.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor())
 
 
 def _commit(folder: Path) -> str | None:

@@ -13,6 +13,7 @@ from attention_book.foundations.environment import from_extra
 from attention_book.runs.settings.checking import check_type, known_names
 from attention_book.runs.settings.data import DataSettings
 from attention_book.runs.settings.model import ModelSettings
+from attention_book.runs.settings.named import TEXT_RECIPES, text_of
 from attention_book.runs.settings.text import TextSettings
 from attention_book.runs.settings.training import TrainingSettings
 
@@ -101,17 +102,21 @@ class RunSettings:
 
     @classmethod
     def from_recipe(cls, recipe: Recipe | str) -> "RunSettings":
-        """Return the settings of one of the book's recipes.
+        """Return the settings of a recipe: of one for real text, or of one of the book's models.
 
-        The numbers are the recipe's. Batches are drawn otherwise, so the model is as good as the
-        book's, but not the same.
+        The numbers are the recipe's. Where it is a model of the book, batches are drawn
+        otherwise, so this one is as good, but not the same.
 
         Raises:
-            ValueError: if the book has no recipe of that name.
+            ValueError: if there is no recipe of that name.
 
         >>> RunSettings.from_recipe("transformer-en-fr-1").training.epochs
         3
+        >>> RunSettings.from_recipe("multi30k-en-de").text.num_pieces
+        10000
         """
+        if isinstance(recipe, str) and recipe in TEXT_RECIPES:
+            return cls.from_toml(text_of(recipe))
         recipe = named(recipe)
         return cls(
             data=DataSettings(

@@ -34,6 +34,12 @@ class System:
     lines: tuple[str, ...]
     model: Learned | None = None
 
+    @property
+    def lowercase(self) -> bool:
+        """Whether its model writes no capitals, so that a score must leave them out of account."""
+        text = self.model.settings.text if self.model else None
+        return text is not None and (text.unit == "words" or text.lowercase)
+
     def tokens(self) -> tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]] | None:
         """Return the tokens of translations and references where papers compare those."""
         if self.model is None:

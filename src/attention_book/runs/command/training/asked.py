@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attention_book.course.recipes import RECIPES
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
 from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators.learned import RUNS, check_recipe
-from attention_book.runs.settings import RunSettings
+from attention_book.runs.settings import TEXT_RECIPES, RunSettings
 from attention_book.runs.settings.checking import known_names
 from attention_book.runs.settings.run import EITHER
 from attention_book.text.corpora import DOWNLOADED
@@ -73,7 +74,8 @@ def _begin(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     if chosen["settings"] is not None:
         return settings_in(chosen["settings"]).to_dict()
     if chosen["recipe"] is not None:
-        return RunSettings.from_recipe(check_recipe(chosen["recipe"])).to_dict()
+        check_recipe(chosen["recipe"], known=(*RECIPES, *TEXT_RECIPES))
+        return RunSettings.from_recipe(chosen["recipe"]).to_dict()
     real = chosen["train"] or chosen["corpus"] in DOWNLOADED
     if not real:
         return RunSettings.from_recipe(DEFAULT_RECIPE).to_dict()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from attention_book.course.recipes import RECIPES, Recipe, Trained, trained
+from attention_book.course.recipes import RECIPES, Trained, trained
 from attention_book.course.recipes.trained import TRAINED_FOLDER
 from attention_book.decoding import translate
 from attention_book.foundations.bilingual import Bilingual
@@ -17,7 +17,7 @@ from attention_book.runs.codec.sides import WordRule, Words
 from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.terminal import note, visible
 from attention_book.runs.loading import Which, load_run
-from attention_book.runs.settings import RunSettings
+from attention_book.runs.settings import TEXT_RECIPES, RunSettings
 
 #: Where runs are kept unless a command says otherwise.
 RUNS = Path("runs")
@@ -134,20 +134,27 @@ def of_recipe(name: str) -> Learned:
     )
 
 
-def check_recipe(name: str) -> Recipe:
-    """Return the recipe of a name.
+def check_recipe(name: str, *, known: Sequence[str] = tuple(RECIPES)) -> None:
+    """Check that there is a recipe of a name.
 
     Raises:
-        Failure: if the book has none.
+        Failure: if there is none, or it is one for real text where only the book's are known.
     """
-    if name not in RECIPES:
-        known = ", ".join(RECIPES)
+    if name in known:
+        return
+    if name in TEXT_RECIPES:
+        train = f"attention-book train --recipe {name}"
         raise Failure(
             ExitCode.WRONG_LINE,
-            f"--recipe：书里没有 {name!r}；有的是：{known}",
-            f"--recipe: expected one of {known}, got {name!r}",
+            f"--recipe：{name} 要先训练：{train}，然后用 --run {RUNS / name}。",
+            f"--recipe: {name} has to be trained first: {train}; then use --run {RUNS / name}",
         )
-    return RECIPES[name]
+    names = ", ".join(known)
+    raise Failure(
+        ExitCode.WRONG_LINE,
+        f"--recipe：没有叫 {visible(name)!r} 的；有的是：{names}",
+        f"--recipe: expected one of {names}, got {visible(name)!r}",
+    )
 
 
 def codec_of(found: Trained) -> TextCodec:

@@ -1,0 +1,23 @@
+"""Settings with a name, for real text: a TOML file each, beside this module."""
+
+from importlib.resources import files
+
+_FOLDER = files(__name__)
+#: The names, in the order of the alphabet.
+TEXT_RECIPES: tuple[str, ...] = tuple(
+    sorted(
+        file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml")
+    )
+)
+
+
+def text_of(name: str) -> str:
+    """Return the text of a recipe's file.
+
+    >>> text_of("multi30k-en-de").splitlines()[3]
+    '[data]'
+    """
+    return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+
+
+__all__ = ("TEXT_RECIPES", "text_of")
