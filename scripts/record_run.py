@@ -7,30 +7,40 @@ such files: the run itself takes an hour, and needs a corpus that is not ours to
 
 For the curve of quality against time, every ``--every`` epochs the mean of the last checkpoints
 until then translates the test data. The run must have kept them: ``--set training.keep=200``.
+A run that has been interrupted is recorded as far as it went.
 """
 
 import argparse
+import itertools
 import json
+import re
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import accumulate
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
-from attention_book.runs import RunFolder, load_run, read_lines, read_log
+from attention_book.models import Transformer
+from attention_book.runs import RunFolder, Scores, load_run, read_lines, read_log, score
 from attention_book.runs.averaging import average_checkpoints
 from attention_book.runs.checkpoints import Checkpoints
+from attention_book.runs.command.describing.heads import head_reports
 from attention_book.runs.command.describing.texts import by_model, length_in_words, scored_tokens
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import PreparedCorpus
-from attention_book.runs.scoring import Scores, score
+from attention_book.text import ParallelData, SentencePair
 from attention_book.training import load_checkpoint
 
+WHICH = ("best", "last", "average")
+HEADS_SEEN = 200  # pairs of the test data, for what the heads do
+FREQUENCIES = (1, 5, 25, 125, 625)  # where the bins of words begin: seen so often in training
 POINTS = 240  # so many of a log's lines are kept
 
 
@@ -38,20 +48,28 @@ def main() -> None:
     """Record the run that the command line names."""
     options = _options()
     folder = RunFolder(options.run)
+    data = folder.settings().data
+    test = list(read_lines(data, "test"))
+    training = list(read_lines(data, "train"))
+    written = {which: _translated(folder, which, test, options.beam) for which in WHICH}
     record = {
         "name": folder.path.name,
         "command": options.command or f"attention-book train --recipe {folder.path.name}",
         "made": json.loads(folder.versions.read_text()),
         "settings": folder.settings().to_dict(),
-        "model": _about_model(folder),
-        "text": _about_text(folder),
+        "parameters": sum(each.numel() for each in load_run(folder.path).model.parameters()),
+        "text": _about_text(folder, training, test),
         "log": _thinned(_timed(folder)),
-        "curve": list(_curve(folder, options.every)) if options.every else [],
-        "scores": _scores(folder, options.beam),
+        "curve": list(_curve(folder, test, options.every)) if options.every else [],
+        "beam": options.beam,
+        "scores": {which: asdict(each.scores) for which, each in written.items()},
+        "faults": _faults(written["average"].lines, training, test),
+        "heads": _heads(folder, test[:HEADS_SEEN]),
+        "sentences": _sentences(folder, options.sentences, options.beam),
     }
     to = Path(options.to) / f"{folder.path.name}.json"
     to.parent.mkdir(parents=True, exist_ok=True)
-    to.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    to.write_text(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
     print(f"{to}: {to.stat().st_size / 1024:.0f} KiB")
 
 
@@ -61,37 +79,41 @@ def _options() -> argparse.Namespace:
     parser.add_argument("to", type=Path, help="the folder of the records")
     parser.add_argument("--command", help="the line that repeats it, where that needs more")
     parser.add_argument("--every", type=int, default=0, help="epochs between points of the curve")
+    parser.add_argument("--sentences", type=Path, help="sentences of our own to translate")
     parser.add_argument("--beam", type=int, default=5, help="the width of the final search")
     return parser.parse_args()
 
 
-def _about_model(folder: RunFolder) -> dict[str, Any]:
-    model = load_run(folder.path).model
-    return {"parameters": sum(each.numel() for each in model.parameters())}
-
-
-def _about_text(folder: RunFolder) -> dict[str, Any]:
-    """Return how much text there is, and how many of the test data's words are new."""
+def _about_text(
+    folder: RunFolder, training: list[tuple[str, str]], test: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return how much text there is, how long its sentences are, which test words are new."""
     data = folder.settings().data
-    train, test = list(read_lines(data, "train")), list(read_lines(data, "test"))
     prepared = PreparedCorpus.open(folder.corpus("train"))
-    tokens = [int(side.sum()) for side in (prepared.source_lengths, prepared.target_lengths)]
+    lengths = [side.tolist() for side in prepared.lengths()]
     sides = {}
     for number, language in enumerate((data.source, data.target)):
-        seen = [word for pair in train for word in _words(pair[number])]
+        seen = Counter(word for pair in training for word in _words(pair[number]))
         asked = [word for pair in test for word in _words(pair[number])]
-        known = set(seen)
         sides[language] = {
-            "words": len(seen),
-            "distinct": len(known),
-            "unseen": sum(word not in known for word in asked) / len(asked),
-            "pieces": tokens[number],
+            "words": seen.total(),
+            "distinct": len(seen),
+            "once": sum(count == 1 for count in seen.values()),
+            "unseen": sum(word not in seen for word in asked) / len(asked),
+            "pieces": sum(lengths[number]),
         }
-    return {"pairs": len(train), "test": len(test), "sides": sides}
+    pairs = Counter(zip(*lengths, strict=True))
+    return {
+        "pairs": len(training),
+        "test": len(test),
+        "sides": sides,
+        "lengths": sorted([*lengths, count] for lengths, count in pairs.items()),
+    }
 
 
 def _words(text: str) -> list[str]:
-    return text.lower().split()
+    """Return the words of a text in lower case, punctuation left out."""
+    return re.findall(r"\w+", text.lower())
 
 
 def _timed(folder: RunFolder) -> list[dict[str, Any]]:
@@ -124,21 +146,19 @@ def _thinned(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return kept
 
 
-def _curve(folder: RunFolder, every: int) -> Iterator[dict[str, Any]]:
+def _curve(folder: RunFolder, test: list[tuple[str, str]], every: int) -> Iterator[dict[str, Any]]:
     """Yield how good the mean of the last checkpoints is, as the training goes on."""
     lines = {line["step"]: line for line in _timed(folder)}
-    files, average = Checkpoints(folder.checkpoints), folder.settings().training.average
     began = datetime.fromisoformat(json.loads(folder.versions.read_text())[0]["date"]).timestamp()
-    planned = files.planned(max(lines))
+    planned = Checkpoints(folder.checkpoints).planned(max(lines))
     for number in range(every - 1, len(planned), every):
-        steps = planned[max(0, number + 1 - average) : number + 1]
-        path = files.path(steps[-1])
-        found = _score(_with_mean(folder, [files.path(step) for step in steps]), beam=1)
-        line = lines[steps[-1]]
+        step = planned[number]
+        path = Checkpoints(folder.checkpoints).path(step)
+        found = _scored(_with_mean(folder, planned[: number + 1]), test, beam=1).scores
         point = {
             "epoch": number + 1,
-            "step": steps[-1],
-            "minutes": round(line["minutes"], 3),
+            "step": step,
+            "minutes": round(lines[step]["minutes"], 3),
             "clock": round((path.stat().st_mtime - began) / 60, 3),
             "bleu": round((found.tokenized_bleu or found.bleu).value, 2),
         }
@@ -146,48 +166,119 @@ def _curve(folder: RunFolder, every: int) -> Iterator[dict[str, Any]]:
         yield point
 
 
-def _with_mean(folder: RunFolder, paths: list[Path]) -> Learned:
-    """Return the run's model with the mean of the weights of some checkpoints."""
-    model = _learned(folder)
+def _with_mean(folder: RunFolder, steps: list[int]) -> Learned:
+    """Return the run's model with the mean of the weights of its last checkpoints until then."""
+    files, average = Checkpoints(folder.checkpoints), folder.settings().training.average
+    model = _learned(folder, "last")
     with TemporaryDirectory() as name:
-        average_checkpoints(paths, Path(name) / "mean", extra={})
-        load_checkpoint(Path(name) / "mean", model=model.model)
+        mean = Path(name) / "mean"
+        average_checkpoints([files.path(step) for step in steps[-average:]], mean, extra={})
+        load_checkpoint(mean, model=model.model)
     return model
 
 
-def _learned(folder: RunFolder, which: Any = None) -> Learned:
+def _learned(folder: RunFolder, which: Literal["best", "last"]) -> Learned:
     found = load_run(folder.path, which)
     return Learned(
         name=str(folder.path), model=found.model, codec=found.codec, settings=found.settings
     )
 
 
-def _scores(folder: RunFolder, beam: int) -> dict[str, Any]:
-    """Return how good the mean, the best and the last weights are, with the search of the paper."""
-    kinds = [("best", folder.best.is_file()), ("average", folder.average.is_file()), ("last", True)]
-    found = {}
-    for which, there in kinds:
-        if there:
-            found[which] = {"beam": beam, **asdict(_score(_learned(folder, which), beam=beam))}
-            print(which, found[which]["tokenized_bleu"], file=sys.stderr, flush=True)
-    return found
+def _model(folder: RunFolder, which: str) -> Learned:
+    """Return the best weights, the last ones, or the mean of the last ones."""
+    if which == "average":
+        files = Checkpoints(folder.checkpoints)
+        return _with_mean(folder, files.planned(max(files.steps())))
+    return _learned(folder, "best" if which == "best" else "last")
 
 
-def _score(model: Learned, *, beam: int) -> Scores:
-    data, text = model.settings.data, model.settings.text
-    sources, references = zip(*read_lines(replace(data), "test"), strict=True)
+@dataclass(frozen=True)
+class Written:
+    """What a model makes of the test data, and how good that is."""
+
+    lines: tuple[str, ...]
+    scores: Scores
+
+
+def _translated(folder: RunFolder, which: str, test: list[tuple[str, str]], beam: int) -> Written:
+    written = _scored(_model(folder, which), test, beam=beam)
+    print(which, written.scores.tokenized_bleu, written.scores.bleu, file=sys.stderr, flush=True)
+    return written
+
+
+def _scored(model: Learned, test: list[tuple[str, str]], *, beam: int) -> Written:
+    text = model.settings.text
+    sources, references = zip(*test, strict=True)
     with torch.inference_mode():
         made = by_model(model, sources, beam=beam, length_penalty=1.0 if beam > 1 else 0.0)
     ours, theirs = scored_tokens(model, made), scored_tokens(model, references)
-    return score(
+    found = score(
         made,
         references,
-        language=data.target,
+        language=model.settings.data.target,
         lowercase=text.unit == "words" or text.lowercase,
         lengths=[length_in_words(each) for each in sources],
         tokens=None if ours is None or theirs is None else (ours, theirs),
         resamples=1000 if beam > 1 else 0,
     )
+    return Written(made, found)
+
+
+def _faults(
+    lines: Sequence[str], training: list[tuple[str, str]], test: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return what goes wrong: words that are missed, by how often they were seen; repetition."""
+    seen = Counter(word for pair in training for word in _words(pair[1]))
+    asked, found = Counter[int](), Counter[int]()
+    repeated = 0
+    for line, (_, reference) in zip(lines, test, strict=True):
+        made, wanted = Counter(_words(line)), Counter(_words(reference))
+        for word, count in wanted.items():
+            place = bisect(FREQUENCIES, seen[word])
+            asked[place] += count
+            found[place] += min(count, made[word])
+        repeated += _repeats(line) and not _repeats(reference)
+    bins = zip((0, *FREQUENCIES), (*FREQUENCIES, None), strict=True)
+    return {
+        "words": [
+            {"seen": list(each), "asked": asked[place], "found": found[place]}
+            for place, each in enumerate(bins)
+        ],
+        "repeats": repeated / len(test),
+    }
+
+
+def _repeats(text: str) -> bool:
+    """Whether a pair of words comes twice."""
+    pairs = list(itertools.pairwise(_words(text)))
+    return len(set(pairs)) < len(pairs)
+
+
+def _heads(folder: RunFolder, test: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Return what the heads of a Transformer do on some of the test data."""
+    model = _model(folder, "average")
+    if not isinstance(model.model, Transformer):
+        return []
+    codec = model.codec
+    pairs = [
+        SentencePair(codec.source_tokens(source), codec.target_tokens(target))
+        for source, target in test
+    ]
+    data = ParallelData(pairs, codec.source_vocabulary, codec.target_vocabulary)
+    return [
+        {name: round(value, 4) if isinstance(value, float) else value
+         for name, value in asdict(report).items()}
+        for report in head_reports(model.model, data)
+    ]  # fmt: skip
+
+
+def _sentences(folder: RunFolder, path: Path | None, beam: int) -> list[list[str]]:
+    """Return what the model makes of sentences of our own."""
+    if path is None:
+        return []
+    ours = path.read_text(encoding="utf-8").splitlines()
+    made = by_model(_model(folder, "average"), ours, beam=beam, length_penalty=1.0)
+    return [list(pair) for pair in zip(ours, made, strict=True)]
 
 
 if __name__ == "__main__":

@@ -141,6 +141,10 @@ class PreparedCorpus:
         """How many target tokens there are to predict, each ``<eos>`` included."""
         return self.header.num_targets
 
+    def lengths(self) -> tuple[Tensor, Tensor]:
+        """Return how many tokens each source and each target has, ``<eos>`` included."""
+        return self._source.lengths(), self._target.lengths()
+
     def batch(self, rows: Tensor) -> Batch:
         """Return some pairs as a batch, padded on the right.
 
@@ -164,8 +168,7 @@ class PreparedCorpus:
     def order(self, plan: BatchPlan, epoch: int) -> Order:
         """Return which rows make which batch in an epoch."""
         if self._order is None or self._order[0] != (plan, epoch):
-            lengths = self._source.lengths(), self._target.lengths()
-            self._order = (plan, epoch), plan.order(*lengths, epoch=epoch)
+            self._order = (plan, epoch), plan.order(*self.lengths(), epoch=epoch)
         return self._order[1]
 
     def batches(
