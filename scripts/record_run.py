@@ -26,6 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import torch
+from torch.profiler import ProfilerActivity, profile
 
 from attention_book.models import Transformer
 from attention_book.runs import RunFolder, Scores, load_run, read_lines, read_log, score
@@ -35,10 +36,15 @@ from attention_book.runs.command.describing.heads import head_reports
 from attention_book.runs.command.describing.texts import by_model, length_in_words, scored_tokens
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import PreparedCorpus
+from attention_book.runs.engine.material import open_material
+from attention_book.runs.engine.memory import keep_freed_memory
+from attention_book.runs.engine.training import Training
+from attention_book.runs.processes.ranks import Ranks
 from attention_book.text import ParallelData, SentencePair
 from attention_book.training import load_checkpoint
 
 WHICH = ("best", "last", "average")
+STEPS_SEEN = 5  # for where the time goes
 HEADS_SEEN = 200  # pairs of the test data, for what the heads do
 FREQUENCIES = (1, 5, 25, 125, 625)  # where the bins of words begin: seen so often in training
 POINTS = 240  # so many of a log's lines are kept
@@ -64,12 +70,15 @@ def main() -> None:
         "beam": options.beam,
         "scores": {which: asdict(each.scores) for which, each in written.items()},
         "faults": _faults(written["average"].lines, training, test),
+        "time": _time_of_a_step(folder),
         "heads": _heads(folder, test[:HEADS_SEEN]),
         "sentences": _sentences(folder, options.sentences, options.beam),
     }
     to = Path(options.to) / f"{folder.path.name}.json"
     to.parent.mkdir(parents=True, exist_ok=True)
-    to.write_text(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8")
+    to.write_text(
+        json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n", encoding="utf-8"
+    )
     print(f"{to}: {to.stat().st_size / 1024:.0f} KiB")
 
 
@@ -252,6 +261,37 @@ def _repeats(text: str) -> bool:
     """Whether a pair of words comes twice."""
     pairs = list(itertools.pairwise(_words(text)))
     return len(set(pairs)) < len(pairs)
+
+
+def _time_of_a_step(folder: RunFolder) -> dict[str, float]:
+    """Return which share of a step's time goes where, on one processor core."""
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    material = open_material(folder)
+    steps = Training(folder.settings(), material, Ranks()).steps()
+    for _ in range(3):
+        next(steps)
+    with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as seen:
+        for _ in range(STEPS_SEEN):
+            next(steps)
+    spent = Counter[str]()
+    for event in seen.key_averages(group_by_input_shape=True):
+        vocabulary = str(len(material.codec.target_vocabulary)) in str(event.input_shapes)
+        spent[_kind(event.key, vocabulary)] += event.self_cpu_time_total
+    return {kind: round(time / spent.total(), 4) for kind, time in spent.items()}
+
+
+def _kind(operation: str, vocabulary: bool) -> str:
+    """Return what an operation is for, by its name and by whether it is as wide as the words."""
+    if vocabulary or "nll_loss" in operation or "softmax_backward" in operation:
+        return "vocabulary"
+    if "attention" in operation:
+        return "attention"
+    if operation in ("aten::mm", "aten::addmm", "aten::bmm"):
+        return "products"
+    if "bernoulli" in operation or "dropout" in operation:
+        return "dropout"
+    return "optimizer" if "adam" in operation else "rest"
 
 
 def _heads(folder: RunFolder, test: list[tuple[str, str]]) -> list[dict[str, Any]]:
