@@ -115,3 +115,18 @@ def test_other_numbers_of_sentences_are_refused(one: list[str], other: list[str]
         compare(one, one, other)
     with pytest.raises(ValueError, match="lengths"):
         score(WORSE, REFERENCES, lengths=[1])
+
+
+def test_without_capitals_they_do_not_count_and_the_signature_says_so():
+    made, wanted = ["ein mann liest ein buch ."], ["Ein Mann liest ein Buch ."]
+    plain, lower = (
+        score(made, wanted, language="de", lowercase=lowercase, lengths=[6], resamples=0)
+        for lowercase in (False, True)
+    )
+    assert plain.bleu.value < 50 < 99 < lower.bleu.value
+    assert plain.chrf.value < 99 < lower.chrf.value
+    assert plain.by_length[0].bleu < 99 < lower.by_length[0].bleu
+    assert "case:mixed" in plain.bleu.signature
+    assert "case:lc" in lower.bleu.signature
+    same = compare(made, wanted, wanted, language="de", lowercase=True, resamples=10)
+    assert same.first.value == same.second.value

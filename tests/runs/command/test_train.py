@@ -14,6 +14,7 @@ from attention_book.runs import RunSettings
 from attention_book.runs.command.speech.failures import ExitCode
 from attention_book.runs.command.speech.progress import SECONDS, shown
 from attention_book.runs.engine import StepReport
+from attention_book.runs.settings import TEXT_RECIPES
 
 SMALL = (
     "--corpus phrasebook --set model.config.d_model=8 --set model.config.num_heads=2 "
@@ -33,6 +34,17 @@ def settings_of(say, line):
 def test_without_options_it_is_the_books_transformer(say):
     found = RunSettings.from_toml(say("train --print-settings").out)
     assert found == RunSettings.from_recipe("transformer-en-fr-1")
+
+
+@pytest.mark.parametrize("name", TEXT_RECIPES)
+def test_a_recipe_for_real_text_is_a_line_of_its_own(say, alone, name):
+    found = RunSettings.from_toml(say(f"train --print-settings --recipe {name}").out)
+    assert found == RunSettings.from_recipe(name)
+    assert name.startswith(found.data.corpus)
+    assert settings_of(say, f"--recipe {name} --steps 7")["training"]["steps"] == 7
+    translated = say(f"translate --recipe {name} hello")  # nothing is trained by surprise
+    assert translated.code == ExitCode.WRONG_LINE
+    assert f"attention-book train --recipe {name}" in translated.err
 
 
 def test_what_is_printed_is_read_again(say, alone):

@@ -59,6 +59,13 @@ _EXAMPLES = (
         Bilingual("自己的两个平行文件，8000 个子词", "two parallel files, 8,000 subwords"),
     ),
     (
+        "attention-book train --recipe multi30k-en-de",
+        Bilingual(
+            "真实语料：下载图片说明，英译德，一个多小时",
+            "real text: descriptions of pictures, English to German; over an hour",
+        ),
+    ),
+    (
         "attention-book train --settings mine.toml --set training.warmup=100",
         Bilingual("照设置文件训练，但改一项", "from a file of settings, with one changed"),
     ),
