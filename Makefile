@@ -12,8 +12,10 @@ SITE := book/_build/html
 PEERS := .venv-peers
 D2L := d2l==1.0.3
 # Tests run in two processes: each file in one, or, where files are few and long, each test.
-SIDE_BY_SIDE := -n 2 --dist loadfile
-TEST_BY_TEST := -n 2 --dist worksteal
+# What took longest is told at the end: the first place to look when they get slow.
+SLOWEST := --durations 30 --durations-min 1
+SIDE_BY_SIDE := -n 2 --dist loadfile $(SLOWEST)
+TEST_BY_TEST := -n 2 --dist worksteal $(SLOWEST)
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
