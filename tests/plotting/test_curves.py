@@ -57,12 +57,6 @@ def test_scales_and_limits():
     assert (axes.get_xlim(), axes.get_ylim()) == ((1, 10), (0.1, 100))
 
 
-@pytest.mark.parametrize(("x", "whole"), [([1, 2, 3], True), ([1, 1.5, 2], False)])
-def test_between_whole_numbers_there_are_no_ticks(x, whole):
-    axes = curves(x, {"loss": [3, 2, 1]})
-    assert all(tick % 1 == 0 for tick in axes.get_xticks()) == whole
-
-
 def test_one_limit_leaves_the_other_alone():
     axes = curves([0, 4], {"a": [0, 1]}, ylim=(0.0, 2.0))
     assert axes.get_xlim()[1] > 4

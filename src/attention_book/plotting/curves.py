@@ -5,7 +5,6 @@ from typing import Protocol, runtime_checkable
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from attention_book.foundations.bilingual import L
@@ -88,11 +87,6 @@ def curves(
             axes.plot(across, y, label=label, marker=marker, markersize=4, **look)
         if logx:
             axes.set_xscale("log")
-        elif (across % 1 == 0).all():
-            # Between epochs or positions there is nothing to name.
-            axes.xaxis.set_major_locator(
-                MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10])
-            )
         if logy:
             axes.set_yscale("log")
         axes.set(xlim=xlim, ylim=ylim)
