@@ -152,7 +152,7 @@ def test_query_and_key_turn_as_far_as_their_positions_say():
     root = drawing("rotary-turn")
     before, after = ([angle(p) for p in having(root, role)] for role in ("dg-drop", "dg-best"))
     places = [tuple(map(int, re.findall(r"\d", words(t)))) for t in having(root, "dg-symbol")
-              if words(t).startswith("m =")]  # fmt: skip
+              if words(t).startswith("i =")]  # fmt: skip
     printed = [int(re.findall(r"(\d+)°", words(t))[0]) for t in having(root, "bl-en")]
     step = 25
     for panel, (m, n) in enumerate(places):

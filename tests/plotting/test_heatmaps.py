@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -168,3 +170,12 @@ def test_wrong_input_gets_one_clear_error_and_leaves_no_figure(call, message):
     with pytest.raises(ValueError, match=message):
         call()
     assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize(("height", "aspect"), [(3, 1.0), (30, "auto")])
+def test_cells_too_narrow_for_their_numbers_are_not_square(height, aspect):
+    axes = heatmap(torch.rand(height, 3), annotate=True, size=(3.0, 3.0))
+    assert axes.get_aspect() == aspect
+    axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts[:3]]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bilingual.search import Section
+from bilingual.nodes import LanguageInline
+from bilingual.search import Section, _walk
+from docutils import nodes
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -136,3 +138,14 @@ def test_section_keeps_languages_apart() -> None:
     section.text["zh"].append("甲")
     section.text["en"].append("b")
     assert section.entry() == ["a", "掩码", "Masks", "甲", "b", ""]
+
+
+def test_the_cells_of_a_table_do_not_run_together():
+    cells = [
+        nodes.entry("", nodes.paragraph("", "", LanguageInline("", word, language="en")))
+        for word in ("warm-up", "small steps")
+    ]
+    row = nodes.row("", *cells)
+    found: list[Section] = []
+    _walk(nodes.section("", nodes.title("", "T"), row, ids=["t"]), None, "", found)
+    assert found[0].entry()[4] == "warm-up small steps"

@@ -76,7 +76,9 @@ def _walk(node: nodes.Node, section: Section | None, language: str, found: list[
     for child in node.children:
         _walk(child, section, language, found)
     if section is not None and isinstance(node, BREAKS) and not isinstance(node, nodes.Inline):
-        section.text[language].append(" ")
+        # What stands in no language of its own, such as a table's cell, parts the words of both.
+        for own in [language] if language else section.text:
+            section.text[own].append(" ")
 
 
 def _open(node: nodes.Node) -> Section | None:

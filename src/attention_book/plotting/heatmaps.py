@@ -232,6 +232,15 @@ def _write_values(axes: Axes, cells: Array) -> None:
             color = INK
         text = axes.text(column, row, in_cell(value), color=color, size=TICK_SIZE)
         text.set(ha="center", va="center")
+    _part_touching_numbers(axes)
+
+
+def _part_touching_numbers(axes: Axes) -> None:
+    """Give up square cells where they are too narrow for their numbers."""
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    widest = max(text.get_window_extent().width for text in axes.texts)
+    if axes.transData.transform((1, 0))[0] - axes.transData.transform((0, 0))[0] < 1.2 * widest:
+        axes.set_aspect("auto")
 
 
 __all__ = ["heatmap", "heatmaps"]

@@ -210,7 +210,7 @@ export default figure({
     { kind: "slider", key: "offset", title: ["键的位移 j − i", "Key's offset j − i"], min: -FAR, max: FAR, step: 1, write: (offset) => number(offset, 0) },
     { kind: "slider", key: "d", title: ["特征数 d", "Features d"], min: 2, max: 32, step: 2 },
     { kind: "slider", key: "power", title: ["底数", "Base"], min: 1, max: 5, step: 0.5, write: (power) => String(Math.round(10 ** power)) },
-    { kind: "slider", key: "phase", title: ["RoPE：键的内容转", "RoPE: turn the key by"], min: -180, max: 180, step: 5, write: (phase) => `${number(phase, 0)}°` },
+    { kind: "slider", key: "phase", title: ["RoPE：键的内容转", "RoPE: turn key by"], min: -180, max: 180, step: 5, write: (phase) => `${number(phase, 0)}°` },
     { kind: "slider", key: "heads", title: ["ALiBi：头数", "ALiBi: heads"], min: 1, max: 16, step: 1 },
   ],
 });

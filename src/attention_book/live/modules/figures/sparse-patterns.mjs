@@ -68,7 +68,7 @@ export function compute(state) {
   };
 }
 
-/** The later a key is reached, the paler. */
+/** The later a key is reached, the fainter. */
 const shade = (layer) => [1, 1, 0.5, 0.36, 0.25, 0.17, 0.12][layer];
 
 /** Side by side where there is room, below one another where there is none. */
