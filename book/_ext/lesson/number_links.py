@@ -63,6 +63,8 @@ class NumberRole(PasteTextRole):
                 value = retrieve_glue_data(self.document, self.text.rpartition(":")[0] or self.text)
                 page = self.document.settings.env.docname
                 node[SOURCE] = (page, anchor(value.metadata))
+                # A glued text is as its cell made it: no curly "’", as wide as a character.
+                node["support_smartquotes"] = False
         return result, messages
 
 
