@@ -118,7 +118,8 @@ class JoinChineseLines(SphinxTransform):
 
     def apply(self) -> None:
         for block in self.document.findall(_is_chinese):
-            texts = list(block.findall(nodes.Text))
+            # MyST writes empty texts beside bold ones: they are nobody's neighbors.
+            texts = [text for text in block.findall(nodes.Text) if len(text)]
             for position, text in enumerate(texts):
                 if "\n" not in text or isinstance(
                     text.parent, (nodes.literal, nodes.FixedTextElement)
