@@ -6,7 +6,9 @@ from importlib import import_module
 
 import pytest
 from bilingual.marks import Bilingual, is_marked, mark, pick, plain, resolve, split_pair
-from bilingual.nodes import join_chinese_lines
+from bilingual.nodes import JoinChineseLines, join_chinese_lines
+from docutils import nodes
+from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,3 +94,17 @@ def test_examples_are_true(name: str) -> None:
     result = doctest.testmod(import_module(name))
     assert result.attempted
     assert not result.failed
+
+
+def test_of_equal_line_breaks_each_is_joined_in_its_own_place():
+    paragraph = nodes.paragraph()
+    for part in (nodes.Text(""), nodes.strong("", "一、方向。"), nodes.Text(""), nodes.Text("\n"),
+                 nodes.Text("with a"), nodes.Text("\n"), nodes.Text("blank。"),
+                 nodes.Text("\n"), nodes.Text("预言")):  # fmt: skip
+        paragraph += part
+    block = nodes.container(classes=["bl", "bl-zh"])
+    block += paragraph
+    document = new_document("page")
+    document += block
+    JoinChineseLines(document).apply()
+    assert paragraph.astext() == "一、方向。with a\nblank。预言"

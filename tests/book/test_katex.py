@@ -82,6 +82,16 @@ def test_a_short_formula_keeps_the_chinese_punctuation_after_it():
     )
 
 
+def test_of_equal_texts_the_one_after_the_formula_is_kept_with_it():
+    first, second = nodes.strong("", "a"), nodes.math("x_1", "x_1")
+    paragraph = nodes.paragraph("", "", first, nodes.Text("."), nodes.strong("", "b"), second)
+    paragraph += nodes.Text(".")
+    document = new_document("page")
+    document += paragraph
+    KeepPunctuation(document).run()
+    assert paragraph.astext() == "a.bx_1.", "the first full stop stays where it is"
+
+
 def test_every_kind_of_formula_in_a_page(tiny_book):
     book = tiny_book(["website.katex", "evidence.strict_build"], intro=PAGE, plain="# No maths\n")
     book.build()

@@ -14,6 +14,7 @@ CHAPTER = (
     + cell(gluing(a_share=0.25, a_word="many"), tags="[evidence]")
     + cell(gluing(a_other=3.5) + "print('its output')", tags="[remove-input]")
     + cell(gluing(a_nowhere=1.5), tags="[remove-cell]")
+    + cell(gluing(a_low=-0.43, a_french="j'ai"), tags="[evidence]")
     + """
 :::{zh}
 份额是 {glue:text}`a_share:.0%`。
@@ -29,6 +30,8 @@ The share is {glue:text}`a_share:.0%`.
 ## {zh}``不到 {glue:text}`a_share` `` {en}``Below {glue:text}`a_share` ``
 
 Removed: {glue:text}`a_nowhere:.1f`.
+
+Low: {glue:text}`a_low:.2f`, {glue:text}`a_french`.
 
 :::{exercise}
 :label: ex-a
@@ -66,7 +69,7 @@ def target(book, link):
 
 
 def test_no_link_is_dead(book):
-    assert len(links(book, "a")) == 7
+    assert len(links(book, "a")) == 9
     assert all(target(book, link) is not None for link in links(book, "a"))
 
 
@@ -91,6 +94,13 @@ def test_the_other_values_have_their_own_cells(book):
     assert "its output" in by_text["3.5"].text_content()  # its code is not on the page
     assert "a_word" in by_text["many"].text_content()
     assert "a_solved" in by_text["9.5"].text_content()
+
+
+def test_a_number_below_zero_has_a_minus_and_a_word_its_own_apostrophe(book):
+    written = [link.text_content() for link in links(book, "a")]
+    assert "−0.43" in written
+    assert "-0.43" not in written
+    assert "j'ai" in written
 
 
 def test_a_heading_and_a_removed_cell_have_no_link(book):

@@ -94,10 +94,29 @@ def test_bars_are_as_long_as_their_values(horizontal):
     axes = bars(["点积", L("加性", "additive")], [0.5, 0.25], horizontal=horizontal, annotate=True)
     sizes = [bar.get_width() if horizontal else bar.get_height() for bar in axes.patches]
     assert sizes == [0.5, 0.25]
-    assert [text.get_text() for text in axes.texts] == ["0.5", "0.25"]
+    assert [text.get_text() for text in axes.texts] == ["0.500", "0.250"]
     ticks = axes.get_yticklabels() if horizontal else axes.get_xticklabels()
     assert [tick.get_text() for tick in ticks] == ["点积", L("加性", "additive")]
     plt.gcf().canvas.draw()
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([0.236, 0.0621, 0.0], ["0.236", "0.062", "0.000"]),
+        ([95.24, 19.6], ["95.2", "19.6"]),
+        ([121, 61], ["121", "61"]),
+    ],
+)
+def test_all_bars_are_written_with_the_same_decimals(values, written):
+    axes = bars(["a", "b", "c"][: len(values)], values, annotate=True)
+    assert [text.get_text() for text in axes.texts] == written
+
+
+@pytest.mark.parametrize(("x", "whole"), [([1, 2, 3, 4, 5], True), ([0.5, 1.5, 2.5], False)])
+def test_over_whole_numbers_only_whole_numbers_are_ticks(x, whole):
+    axes = curves(x, {"loss": x})
+    assert all(tick == round(tick) for tick in axes.get_xticks()) == whole
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_book.foundations import L
 from attention_book.plotting import heatmap, heatmaps
 from attention_book.plotting.heatmaps import BAR, LABELS
 from attention_book.plotting.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH, TICK_SIZE
@@ -104,8 +105,17 @@ def test_tokens_label_rows_and_columns():
     ("keys", "angle"), [(["我", "睡"], 0), (["internationalization", "是"], 45)]
 )
 def test_only_long_tokens_are_slanted(keys, angle):
-    axes = heatmap(torch.rand(2, 2), keys=keys)
+    axes = heatmap(torch.rand(2, 2), keys=keys, xlabel="keys")
     assert {label.get_rotation() for label in axes.get_xticklabels()} == {angle}
+    assert axes.xaxis.get_label_position() == ("top" if angle else "bottom"), (
+        "slanted tokens in two languages leave a gap below them"
+    )
+
+
+def test_a_token_that_fits_its_column_in_both_languages_stays_level():
+    keys = ["2", "12", "19", "36", L("平均", "mean")]
+    axes = heatmap(torch.rand(6, 5), keys=keys, size=(4.4, 3.2))
+    assert {label.get_rotation() for label in axes.get_xticklabels()} == {0}
 
 
 @pytest.mark.parametrize("columns", [1, 3, 5])

@@ -102,7 +102,7 @@ class DropBlanksBetweenLanguages(SphinxTransform):
                 and not blank.strip()
                 and isinstance(other, LanguageInline)
             ):
-                node.parent.remove(blank)
+                del node.parent[position + 1]  # by place: every blank equals the first one
             elif isinstance(blank, nodes.Text) and re.match("[A-Za-z0-9_]", blank):
                 logger.warning(
                     "{%s}`%s` ends before %r: write ``…`` around a text that holds `code`",
@@ -118,7 +118,8 @@ class JoinChineseLines(SphinxTransform):
 
     def apply(self) -> None:
         for block in self.document.findall(_is_chinese):
-            texts = list(block.findall(nodes.Text))
+            # MyST writes empty texts beside bold ones: they are nobody's neighbors.
+            texts = [text for text in block.findall(nodes.Text) if len(text)]
             for position, text in enumerate(texts):
                 if "\n" not in text or isinstance(
                     text.parent, (nodes.literal, nodes.FixedTextElement)
@@ -129,7 +130,9 @@ class JoinChineseLines(SphinxTransform):
                 joined = join_chinese_lines(str(text), before, after)
                 if joined != text:
                     texts[position] = nodes.Text(joined)
-                    text.parent.replace(text, texts[position])
+                    # By place: `replace` would take the first text that reads the same.
+                    place = [each is text for each in text.parent.children].index(True)
+                    text.parent[place] = texts[position]
 
 
 def join_chinese_lines(text: str, before: str = "", after: str = "") -> str:

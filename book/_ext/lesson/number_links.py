@@ -9,6 +9,7 @@ myst-nb forgets from which cell a value comes, so it is noted in the value's met
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -63,6 +64,8 @@ class NumberRole(PasteTextRole):
                 value = retrieve_glue_data(self.document, self.text.rpartition(":")[0] or self.text)
                 page = self.document.settings.env.docname
                 node[SOURCE] = (page, anchor(value.metadata))
+                # A glued text is as its cell made it: no curly "’", as wide as a character.
+                node["support_smartquotes"] = False
         return result, messages
 
 
@@ -105,7 +108,8 @@ class LinkNumbers(SphinxPostTransform):
                 continue
             page, target = number[SOURCE]
             if target in ANCHORS.of(self.env).get(page, []):
-                text, here = nodes.Text(number.astext()), self.env.docname
+                words, here = re.sub(r"^-(?=\d)", "−", number.astext()), self.env.docname
+                text = nodes.Text(words)
                 link = make_refnode(self.app.builder, here, page, target, text, title(number))
                 link["classes"].append("number-link")
                 number.replace_self(link)

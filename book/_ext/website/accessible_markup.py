@@ -36,8 +36,19 @@ def depart_citation(translator: Any, node: nodes.citation) -> None:
         translator.body.append("</div>\n")
 
 
+#: A cell with more Chinese than this is read as a sentence, and on a phone keeps room for one.
+FEW_CHARACTERS = 8
+
+
 def visit_entry(translator: Any, node: nodes.entry) -> None:
-    """An empty corner is no header of its column, nor is a formula alone, which has no words."""
+    """An empty corner is no header of its column, nor is a formula alone, which has no words.
+
+    Chinese may break after every character: beside wide code a sentence of it would become a
+    column of single characters, so its cell has a class of its own.
+    """
+    chinese = (part for part in node.findall(nodes.inline) if "bl-zh" in part["classes"])
+    if any(len(part.astext()) > FEW_CHARACTERS for part in chinese):
+        node["classes"].append("sentence")
     if isinstance(node.parent.parent, nodes.thead) and not words_of(node):
         translator.body.append(translator.starttag(node, "td", ""))
         translator.context.append("</td>\n")

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from attention_book.foundations.bilingual import L
@@ -87,6 +89,8 @@ def curves(
             axes.plot(across, y, label=label, marker=marker, markersize=4, **look)
         if logx:
             axes.set_xscale("log")
+        elif (across == across.round()).all():  # there is no epoch 1.5
+            axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10]))
         if logy:
             axes.set_yscale("log")
         axes.set(xlim=xlim, ylim=ylim)
@@ -202,10 +206,18 @@ def bars(
             drawn = axes.bar(places, lengths, color=LINE_COLORS[0], width=0.6)
             axes.set_xticks(places, labels, parse_math=False)
         if annotate:
-            axes.bar_label(drawn, fmt="%.3g", padding=3, size=TICK_SIZE)
+            axes.bar_label(drawn, fmt=f"%.{_decimals(lengths)}f", padding=3, size=TICK_SIZE)
             axes.margins(x=0.12) if horizontal else axes.margins(y=0.12)
         _name(axes, xlabel, ylabel, title)
     return axes
+
+
+def _decimals(values: Array) -> int:
+    """How many decimals all values are written with: three digits for the largest."""
+    largest = np.abs(values).max()
+    if (values == values.round()).all():
+        return 0
+    return int(np.clip(2 - np.floor(np.log10(largest)), 0, 6))
 
 
 def _heights(name: str, lines: Mapping[str, Numbers], *, over: str, count: int) -> dict[str, Array]:

@@ -156,7 +156,7 @@ def heatmap(
             axes.set_yticks(range(len(queries)), queries, parse_math=False)
         if keys is not None:
             axes.set_xticks(range(len(keys)), keys, parse_math=False)
-            _slant_long_tokens(axes, keys)
+            _slant_long_tokens(axes)
         if annotate:
             _write_values(axes, cells)
     return axes
@@ -213,13 +213,18 @@ def _room_for_cells(height: int, width: int) -> tuple[float, float]:
     return wide, max(PANEL, (wide - 1.0) / width * height + 1.0)
 
 
-def _slant_long_tokens(axes: Axes, tokens: Sequence[str]) -> None:
-    """Turn the tokens below the matrix where one of them is wider than its column."""
-    # In points, and after leaving room for the labels and the color bar.
-    width = axes.figure.bbox.width / axes.figure.dpi
-    column = 72 * (width - BAR - LABELS) / len(tokens)
-    if max(map(len, tokens)) * TICK_SIZE > column:
-        plt.setp(axes.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
+def _slant_long_tokens(axes: Axes) -> None:
+    """Turn the tokens below the matrix where one of them is wider than its column.
+
+    A slanted token in two languages takes twice the height that its reader sees, so what the
+    columns are is then said above the matrix: below, a gap would come before it.
+    """
+    tokens = axes.get_xticklabels()
+    # In dots, and after leaving room for the labels and the color bar.
+    column = (axes.figure.bbox.width - (BAR + LABELS) * axes.figure.dpi) / len(tokens)
+    if max(token.get_window_extent().width for token in tokens) > 1.1 * column:
+        plt.setp(tokens, rotation=45, ha="right", rotation_mode="anchor")
+        axes.xaxis.set_label_position("top")
 
 
 def _write_values(axes: Axes, cells: Array) -> None:

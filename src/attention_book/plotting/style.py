@@ -51,6 +51,10 @@ STYLE: Any = {
     "legend.edgecolor": "none",
     "legend.framealpha": 0.85,
     "legend.handlelength": 2.6,
+    # Close to its corner, with close lines: it covers less of the curves.
+    "legend.labelspacing": 0.3,
+    "legend.borderpad": 0.2,
+    "legend.borderaxespad": 0.2,
     "text.color": INK,
     "axes.labelcolor": INK,
     "axes.edgecolor": INK,

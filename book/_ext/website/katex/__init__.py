@@ -149,8 +149,10 @@ class KeepPunctuation(SphinxPostTransform):
             if len(formula.astext()) <= SHORT:
                 text, kept = after.astext(), formula.deepcopy()
                 together = nodes.inline("", "", kept, nodes.Text(text[0]), classes=["unbroken"])
-                formula.replace_self(together)
-                after.parent.replace(after, nodes.Text(text[1:]))
+                # By place: texts are equal where they read the same, and `replace` would take
+                # the paragraph's first "." for this one.
+                place = formula.parent.index(formula)
+                formula.parent[place : place + 2] = [together, nodes.Text(text[1:])]
 
 
 class RejectUnnamedNumbers(SphinxTransform):

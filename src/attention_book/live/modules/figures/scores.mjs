@@ -100,7 +100,7 @@ function plane({ score, point }, { query, keys, scores, field }, width) {
     point === "q" ? svg("circle", { class: "live-axis live-dashed", cx: xq, cy: yq, r: 17 }) : [],
     svg("circle", { class: "live-handle", cx: xq, cy: yq, r: 11 }),
     svg("text", { class: "live-strong", x: xq, y: yq + 4, "text-anchor": "middle" }, "q"),
-    label([`底色最深处：评分到 ${full}（蓝）或 −${full}（橙）`, `deepest shade: ${full} or more (blue), −${full} (orange)`],
+    label([`底色最重处：评分到 ${full}（蓝）或 −${full}（橙）`, `strongest shade: ${full} or more (blue), −${full} (orange)`],
       { class: "live-count", x: left + side / 2, y: side + 18, "text-anchor": "middle" }),
   ];
 }

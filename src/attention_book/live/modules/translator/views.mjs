@@ -30,7 +30,7 @@ export const heaviest = (row) =>
 
 /** Whether a view is the one that was measured best, and what to say of it. */
 export function captionOf({ best }, { kind, layer, head }) {
-  const rows = ["越深，看得越多；每行之和为 1。", "The darker, the more attention; every row sums to 1."];
+  const rows = ["颜色越重，看得越多；每行之和为 1。", "The stronger the color, the more attention; every row sums to 1."];
   if (!best || kind !== "cross" || layer !== best.layer || head !== best.head) return rows;
   const percent = Math.round(best.rate * 100);
   const [zh, en] = best.rates.length === 1
