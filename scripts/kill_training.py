@@ -7,7 +7,7 @@ the calls that put a file on the disk. The folder that was killed so often must 
 same as one that was never disturbed: every tensor of every checkpoint, of the best weights and of
 the average, and every line of the log but for its times.
 
-As often it kills ``attention-book export`` and ``attention-book evaluate --save``, which write over
+It also kills ``attention-book export`` and ``attention-book evaluate --save``, which write over
 older files: whenever they die, each file is the older one or the new one, whole.
 """
 
@@ -82,6 +82,7 @@ def main() -> None:
     """Kill, resume, compare; the exit status says whether all was as it must be."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--writes", type=int, default=24)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(1)
@@ -99,8 +100,9 @@ def main() -> None:
             compare(folder / "undisturbed", folder / f"killed-{rounds}")
         print(f"{killed} kills in {rounds} runs: all ended with the same bits.")
         for name, commands in WRITING.items():
-            kill_writing(commands, folder / "undisturbed", folder / name, dice, given.kills)
-            print(f"{given.kills} kills of {name}: every file stayed whole.")
+            to = folder / name
+            killed = kill_writing(commands, folder / "undisturbed", to, dice, given.writes)
+            print(f"{killed} kills of {name}: every file stayed whole.")
 
 
 def write_corpus(path: Path, dice: random.Random) -> Path:
@@ -184,28 +186,31 @@ def die_in_a_call(number: int) -> None:
 
 
 def kill_writing(
-    commands: tuple[list[str], list[str]], run: Path, folder: Path, dice: random.Random, kills: int
-) -> None:
-    """Kill commands that write over what the other one wrote; each file must stay whole."""
+    commands: tuple[list[str], list[str]], run: Path, folder: Path, dice: random.Random, writes: int
+) -> int:
+    """Kill commands that write over what the other one wrote; each file must stay whole.
+
+    One is killed after each of its calls that have to do with files, others at random moments.
+    """
     began = time.perf_counter()
     wholes = [written(command, run, folder / str(n)) for n, command in enumerate(commands)]
     seconds = (time.perf_counter() - began) / 2
     assert all(wholes[0][name] != wholes[1][name] for name in wholes[0]), "nothing would be seen"
     to, killed = folder / "killed", 0
     written(commands[0], run, to)
-    while killed < kills:
-        command = dice.choice(commands)
-        in_a_call = dice.random() < 0.7
+    for number in range(writes + writes // 2):
+        command = commands[number % 2]
         ended = lived(
             lambda command=command: say(command, run, to),
-            at_call=dice.randrange(70) if in_a_call else None,
-            after=None if in_a_call else dice.uniform(0.2, 1.0) * seconds,
+            at_call=number + 1 if number < writes else None,
+            after=dice.uniform(0.2, 1.0) * seconds if number >= writes else None,
         )
         killed += ended == signal.SIGKILL
         assert ended in (0, signal.SIGKILL), f"a command that was to write ended with {ended}"
         for name, content in contents(to).items():
             assert content in (wholes[0][name], wholes[1][name]), f"{name} is not whole"
     assert written(commands[1], run, to) == wholes[1], "something is left over"
+    return killed
 
 
 def written(command: list[str], run: Path, to: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -183,7 +184,8 @@ def test_a_sentence_that_has_more_words_than_the_model_has_places_is_named(
             "positions: expected at most max_positions=128, got the positions 0 to 200"
         )
 
-    monkeypatch.setattr("attention_book.runs.command.translators.learned.translate", refuse)
+    module = import_module("attention_book.runs.command.translators.learned")
+    monkeypatch.setattr(module, "translate", refuse)
     found = say("translate wait")
     assert found.code == ExitCode.DATA
     assert "max_positions=128" in found.err

@@ -16,7 +16,7 @@ SCRIPT = Path(attention_book.__file__).parents[2] / "scripts" / "kill_training.p
 
 def test_what_is_killed_again_and_again_ends_with_the_same_bits_and_leaves_no_half_file() -> None:
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--kills", "5"],
+        [sys.executable, str(SCRIPT), "--kills", "5", "--writes", "16"],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,

@@ -87,7 +87,8 @@ def go_on_from(training: Training, stored: Stored) -> None:
             f"expected the state of this optimizer, got another: {error}"
         ) from error
     fill(training.model, weights)
-    training.random, training.place = numbers, stored.place
+    training.random = numbers
+    training.place = stored.place
 
 
 def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dict[str, Tensor]:
