@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from attention_book.foundations.files import write_whole
 from attention_book.runs.engine.reports import StepReport
@@ -37,7 +37,7 @@ def read_log(path: str | Path) -> Iterator[dict[str, Any]]:
             yield content
 
 
-def _is_of_a_step(content: Any) -> bool:
+def _is_of_a_step(content: object) -> TypeGuard[dict[str, Any]]:
     """Whether a line says which step it is of, and nothing but numbers."""
     if not isinstance(content, dict) or type(content.get("step")) is not int:
         return False

@@ -101,11 +101,11 @@ def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dic
     for name, value in tensors.items():
         number, _, kind = name.partition(".")
         kept.setdefault(int(number), {})[kind] = tuple(value.shape)
-    for number, shapes in kept.items():
-        whole_shape = tuple(parameters[number].shape)
-        expected = {"step": (), "exp_avg": whole_shape, "exp_avg_sq": whole_shape}
+    for place, shapes in kept.items():
+        shape = tuple(parameters[place].shape)
+        expected = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
         if shapes != expected:
-            raise ValueError(f"parameter {number}: expected {expected}, got {shapes}")
+            raise ValueError(f"parameter {place}: expected {expected}, got {shapes}")
     return {
         name: like(value, parameters[int(name.partition(".")[0])]) if value.ndim else value
         for name, value in tensors.items()

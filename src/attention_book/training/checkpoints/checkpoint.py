@@ -142,8 +142,10 @@ def load_checkpoint(
         if "optimizer" not in about:
             raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
         try:
+            random = below(_RANDOM, tensors)
+            torch.Generator().set_state(random["cpu"])  # refuses what is none
             restore(optimizer, below(_OPTIMIZER, tensors), about["optimizer"])
-            _set_random_states(below(_RANDOM, tensors))
+            _set_random_states(random)
         except NOT_A_STATE as error:
             raise CheckpointError(f"{path}: {error}") from error
     model.load_state_dict(weights)
