@@ -1,5 +1,6 @@
 """What every test file may ask for."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 
@@ -13,7 +14,11 @@ from attention_book.foundations import set_language, strict
 
 # Speed is measured in benchmarks/, never by a test; and a test that is red today is red tomorrow.
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("book")
+# Thousands of examples, others each time: HYPOTHESIS_PROFILE=thorough.
+hypothesis.settings.register_profile(
+    "thorough", deadline=None, max_examples=2000, print_blob=True, database=None
+)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "book"))
 
 
 @pytest.fixture(autouse=True)

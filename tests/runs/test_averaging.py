@@ -7,6 +7,7 @@ import torch
 
 from attention_book.runs import RunError, load_run, start
 from attention_book.runs.averaging import average_checkpoints
+from attention_book.training import CheckpointError
 from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
 
 
@@ -52,3 +53,12 @@ def test_what_there_is_not_cannot_be_loaded(tmp_path: Path, make) -> None:
         load_run(tmp_path / "run", "average")
     with pytest.raises(ValueError, match="did you mean 'last'"):
         load_run(tmp_path / "run", "lst")
+
+
+def test_checkpoints_of_two_models_have_no_mean(tmp_path: Path) -> None:
+    for name, shape in (("1", (2,)), ("2", (3,)), ("3", (2, 1))):
+        write_tensors(tmp_path / name, {"model.w": torch.zeros(shape)}, {})
+    for other in ("2", "3"):
+        with pytest.raises(CheckpointError, match=r"expected a model as in .*1, got another"):
+            average_checkpoints([tmp_path / "1", tmp_path / other], tmp_path / "to", extra={})
+    assert not (tmp_path / "to").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attention_book.runs.checkpoints import Checkpoints, Place
+from attention_book.runs.checkpoints import Checkpoints, Place, read_place
 from attention_book.training import CheckpointError
 from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
 
@@ -51,13 +51,13 @@ def test_the_newest_whole_one_is_read(tmp_path: Path) -> None:
     assert files.steps() == [1]
 
 
-def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
+def test_a_flipped_bit_of_any_byte_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "file.safetensors"
     write_tensors(path, {"x": torch.tensor([1.5, -2.0])}, {"extra": {"step": 12}})
     whole, found = path.read_bytes(), read_tensors(path)
-    for number in range(8 * len(whole)):
+    for place in range(len(whole)):  # of each byte another bit
         damaged = bytearray(whole)
-        damaged[number // 8] ^= 1 << number % 8
+        damaged[place] ^= 1 << place % 8
         path.write_bytes(damaged)
         try:
             tensors, about = read_tensors(path)
@@ -78,3 +78,49 @@ def test_a_place_goes_on() -> None:
     place = Place(step=4, num_steps=5, batch=2)
     assert place.after_step(batch=3) == replace(place, step=5, batch=3)
     assert [place.at_end, place.after_step().at_end] == [False, True]
+
+
+def test_names_that_only_look_like_ours_are_no_checkpoints(tmp_path: Path) -> None:
+    files = Checkpoints(tmp_path)
+    write(files, 7, keep=9)
+    for name in ("step-０００００００９.safetensors", "step-000000000009.safetensors"):
+        (tmp_path / name).write_bytes(files.path(7).read_bytes())
+    (tmp_path / "step-00000011.safetensors").mkdir()
+    (tmp_path / "step-00000012.safetensors").symlink_to("nowhere")
+    assert files.steps() == [7]
+    stored = files.newest(lambda text: None)
+    assert stored is not None
+    assert stored.place.step == 7
+
+
+def test_a_checkpoint_under_another_name_is_set_aside(tmp_path: Path) -> None:
+    files, told = Checkpoints(tmp_path), []
+    for step in (1, 2):
+        write(files, step, keep=9)
+    files.path(2).rename(files.path(9))
+    stored = files.newest(told.append)
+    assert stored is not None
+    assert (stored.place.step, len(told)) == (1, 1)
+    files.path(1).rename(files.path(9))
+    with pytest.raises(CheckpointError, match="expected the checkpoint of step 9, got step 1"):
+        files.read(9)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"step": "3"},
+        {"step": None},
+        {"step": True},
+        {"step": -1},
+        {"epoch": 0},
+        {"batch": 1.5},
+        {"num_steps": [9]},
+        {"planned": "yes"},
+        {"best_loss": "low"},
+        {"else": 1},
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(wrong) -> None:
+    with pytest.raises(CheckpointError, match="expected the checkpoint of a run, got another"):
+        read_place({"extra": {"place": {"step": 3, **wrong}}})

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.runs import StepReport, read_log
+from attention_book.runs.engine.drawing import draw_curves
 from attention_book.runs.log import Log, as_line
 
 
@@ -54,3 +55,42 @@ def test_anything_behind_the_lines_ends_them(tmp_path_factory, rubbish: bytes, s
     with path.open("ab") as file:
         file.write(b"?" + rubbish)
     assert [line["step"] for line in read_log(path)][:steps] == list(range(1, steps + 1))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+HOSTILE = [
+    "[" * 100_000,
+    {"step": 2},
+    {"step": True, "loss": 1.0},
+    {"step": 2, "loss": "low", "validation_loss": [1]},
+    {"step": 2, "loss": float("inf")},
+    {"step": 2, "loss": 10**400},
+]
+
+
+def with_a_line(folder: Path, content: object) -> list[float]:
+    """Write a log, a line of somebody else's, and a line more; return what is read then."""
+    write(folder / "log", range(1, 2))
+    text = content if isinstance(content, str) else json.dumps(content)
+    with (folder / "log").open("ab") as file:
+        file.write(text.encode(errors="surrogatepass") + b"\n")
+    write(folder / "log", range(2, 3), after=1)
+    return [line["step"] for line in read_log(folder / "log")]
+
+
+@given(content=JSON)
+def test_whatever_somebody_has_written_ends_the_log(tmp_path_factory, content):
+    assert with_a_line(tmp_path_factory.getbasetemp(), content) == [1, 2]
+
+
+def test_what_is_no_number_is_neither_read_nor_drawn(tmp_path: Path) -> None:
+    for content in HOSTILE:
+        assert with_a_line(tmp_path, content)[0] == 1
+    with (tmp_path / "log").open("a") as file:
+        file.write('{"step": 3}\n{"step": 4, "loss": "low"}\n')
+    draw_curves(tmp_path / "log", tmp_path / "curves.svg")
+    assert (tmp_path / "curves.svg").read_bytes()

@@ -153,3 +153,21 @@ def test_wrong_arguments_are_named():
         SubwordTokenizer.train(["", ""], num_tokens=300)
     with pytest.raises(TypeError, match="texts: expected several strings"):
         SubwordTokenizer.train("one text", num_tokens=300)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udfff", "\ud83d\ude00"])
+def test_half_a_character_is_read_as_one_that_is_unknown(text):
+    whole = "".join("\ufffd" if "\ud800" <= letter <= "\udfff" else letter for letter in text)
+    assert TOKENIZER.tokenize(text) == TOKENIZER.tokenize(whole)
+    assert TOKENIZER.encode_batch([text]) == TOKENIZER.encode_batch([whole])
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == whole
+    assert SubwordTokenizer.train([text] * 3, num_tokens=260).tokens[256:] != ()
+
+
+@given(
+    st.text(
+        st.characters(categories=["Lo", "Nd", "Mn", "Zs"]) | st.sampled_from("אבגدهو\u200f\u202e ")
+    )
+)
+def test_text_from_right_to_left_comes_back_in_its_order(text):
+    assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text

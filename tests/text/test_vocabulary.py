@@ -150,3 +150,11 @@ def test_words_that_were_counted_before_have_the_same_numbers():
         built = Vocabulary.build(sentences, min_frequency=frequency)
         assert Vocabulary.from_counts(counts, min_frequency=frequency) == built
     assert counts["<unk>"] == 1  # the counts are left alone
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"format": "attention_book vocabulary 1", "words": [["a", 1e999]]}']
+)
+def test_what_no_vocabulary_can_be_is_refused(text):
+    with pytest.raises(ValueError, match="expected a vocabulary in JSON"):
+        Vocabulary.from_json(text)

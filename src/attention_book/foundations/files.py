@@ -1,5 +1,6 @@
 """Files that are written whole or not at all."""
 
+import glob
 import os
 from pathlib import Path
 
@@ -33,10 +34,14 @@ def write_whole(path: str | Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def remove_parts(folder: Path) -> None:
+def remove_parts(folder: Path, name: str | None = None) -> None:
     """Remove what a process left behind that was killed in :func:`write_whole`.
 
     Only where no other process is writing.
+
+    Args:
+        folder: Where.
+        name: Of which file; None: of all.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -46,7 +51,8 @@ def remove_parts(folder: Path) -> None:
     ...     part.exists()
     False
     """
-    for part in folder.glob(".*.part"):
+    wanted = "*" if name is None else glob.escape(name)
+    for part in folder.glob(f".{wanted}.*.part"):
         part.unlink(missing_ok=True)
 
 

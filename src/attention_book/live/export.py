@@ -24,6 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.course.recipes import trained
+from attention_book.foundations.files import remove_parts, write_whole
 from attention_book.live.examples import Exported, example, short_sentences
 from attention_book.text.grammar.lexicon import NOUNS
 
@@ -42,23 +43,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def export(found: Exported, folder: Path) -> Path:
-    """Write the three files of a trained model, and return the binary one.
+    """Write the three files of a trained model, each whole or not at all; return the binary one.
+
+    What a killed export of the same model left over is removed. Only one at a time may write
+    into a folder.
 
     Raises:
         ValueError: if a weight is too large for half precision.
     """
     name, model = found.recipe.name, rounded(found.model)
-    folder.mkdir(parents=True, exist_ok=True)
     binary = packed(found, header(found, model), list(model.state_dict().values()))
     encoded = base64.b64encode(binary).decode()
     shown = example(found, model) | {"bytes": len(binary), "capitals": capitals(found)}
-    path = folder / f"{name}.bin"
-    path.write_bytes(binary)
     call = "attentionBookLive.arrived"
-    (folder / f"{name}.js").write_text(f'{call}("model", "{name}", "{encoded}");\n')
-    text = f'{call}("example", "{name}", {compact(shown)});\n'
-    (folder / f"{name}.example.js").write_text(text)
-    return path
+    files = {
+        f"{name}.bin": binary,
+        f"{name}.js": f'{call}("model", "{name}", "{encoded}");\n'.encode(),
+        f"{name}.example.js": f'{call}("example", "{name}", {compact(shown)});\n'.encode(),
+    }
+    for each, content in files.items():
+        remove_parts(folder, each)
+        write_whole(folder / each, content)
+    return folder / f"{name}.bin"
 
 
 def rounded(model: Model) -> Model:

@@ -6,7 +6,12 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_book.training.checkpoints.tensor_file import below, read_tensors, write_tensors
+from attention_book.training.checkpoints.tensor_file import (
+    CheckpointError,
+    below,
+    read_tensors,
+    write_tensors,
+)
 
 
 def average_checkpoints(paths: Sequence[Path], to: Path, *, extra: dict[str, Any]) -> None:
@@ -21,7 +26,7 @@ def average_checkpoints(paths: Sequence[Path], to: Path, *, extra: dict[str, Any
         extra: What else it says.
 
     Raises:
-        CheckpointError: if one is no checkpoint, or damaged.
+        CheckpointError: if one is no checkpoint, damaged, or that of another model.
         OSError: if it cannot be written.
 
     >>> from tempfile import TemporaryDirectory
@@ -39,9 +44,13 @@ def average_checkpoints(paths: Sequence[Path], to: Path, *, extra: dict[str, Any
     1.5
     """
     sums: dict[str, Tensor] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for path in paths:
         tensors, about = read_tensors(path)
         weights = below("model.", tensors)
+        found = {name: tuple(value.shape) for name, value in weights.items()}
+        if found != (shapes := shapes or found):
+            raise CheckpointError(f"{path}: expected a model as in {paths[0]}, got another")
         for name, value in weights.items():
             is_real = value.is_floating_point()
             sums[name] = sums.get(name, 0) + value.double() if is_real else value

@@ -4,16 +4,18 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from torch import Tensor
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.stored_settings import completed
+from attention_book.runs.settings.checking import check_type
 from attention_book.training import CheckpointError
 from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
 
-_NAME = re.compile(r"step-(\d{8,})\.safetensors")
+_NAME = re.compile(r"step-([0-9]{8,})\.safetensors")
 #: Hears what a run has to say beside its reports.
 Tell = Callable[[Bilingual], None]
 
@@ -93,11 +95,15 @@ class Checkpoints:
         return self.folder / f"step-{step:08d}.safetensors"
 
     def steps(self) -> list[int]:
-        """Return the steps that have a file, in order."""
+        """Return the steps that have a file, in order.
+
+        What is no file, or has more zeros in its name than ours, is no checkpoint.
+        """
         if not self.folder.is_dir():
             return []
-        found = (_NAME.fullmatch(path.name) for path in self.folder.iterdir())
-        return sorted(int(name[1]) for name in found if name)
+        names = {path.name: path for path in self.folder.iterdir() if path.is_file()}
+        steps = (int(found[1]) for found in map(_NAME.fullmatch, names) if found)
+        return sorted(step for step in steps if self.path(step).name in names)
 
     def write(
         self, place: Place, tensors: Mapping[str, Tensor], about: Mapping[str, Any], *, keep: int
@@ -135,10 +141,15 @@ class Checkpoints:
         """Read the checkpoint of a step.
 
         Raises:
-            CheckpointError: if it is damaged.
+            CheckpointError: if it is damaged, or that of another step.
         """
         tensors, about = read_tensors(self.path(step))
-        return Stored(read_place(about), tensors, about)
+        place = read_place(about)
+        if place.step != step:
+            raise CheckpointError(
+                f"{self.path(step)}: expected the checkpoint of step {step}, got step {place.step}"
+            )
+        return Stored(place, tensors, about)
 
     def newest(self, tell: Tell) -> Stored | None:
         """Read the newest checkpoint that is whole; None where there is none at all.
@@ -177,9 +188,16 @@ def read_place(about: Mapping[str, Any]) -> Place:
     3
     """
     try:
-        return Place(**completed(Place, about["extra"]["place"]))
+        said = completed(Place, about["extra"]["place"])
+        for name, kind in get_type_hints(Place).items():
+            check_type(name, said[name], kind)
+        place = Place(**said)
+        check_sizes(epoch=place.epoch)
+        if min(place.step, place.num_steps, place.batch) < 0:
+            raise ValueError(f"expected 0 or more, got {place}")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CheckpointError(f"expected the checkpoint of a run, got another: {error}") from error
+    return place
 
 
 def _damaged(path: Path) -> Bilingual:

@@ -71,11 +71,13 @@ class RunFolder:
             RunError: if there is no run, or its settings cannot be read.
         """
         try:
+            if not self.holds_a_run():
+                raise RunError(
+                    f"{self.path}: expected the folder of a run, got one without settings.toml"
+                )
             return RunSettings.from_toml(self.settings_file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise RunError(
-                f"{self.path}: expected the folder of a run, got one without settings.toml"
-            ) from error
+        except RunError:
+            raise
         except (OSError, ValueError) as error:
             raise RunError(f"{self.settings_file}: {error}") from error
 
@@ -101,12 +103,14 @@ class RunFolder:
         The operating system unlocks when the process ends, however it ends.
 
         Raises:
-            RunError: if another process is training here.
+            RunError: if another process is training here, or something in the folder leads out
+                of it.
             ImportError: if filelock is not installed.
         """
         with from_extra("course", "filelock"):
             from filelock import FileLock, Timeout
         self.path.mkdir(parents=True, exist_ok=True)
+        self._check_nothing_leads_out()
         lock = FileLock(self.path / ".lock")
         try:
             lock.acquire(timeout=0)
@@ -120,6 +124,19 @@ class RunFolder:
             yield
         finally:
             lock.release()
+
+    def _check_nothing_leads_out(self) -> None:
+        """Refuse links where files are written, removed or emptied: whose would they be?
+
+        Other files are replaced as a whole, and a link among them with nothing behind it.
+
+        Raises:
+            RunError: if there is one.
+        """
+        corpora = [self.path / "corpus", *map(self.corpus, ("train", "validation", "test"))]
+        for path in (self.path / ".lock", self.checkpoints, *corpora):
+            if path.is_symlink():
+                raise RunError(f"{path}: expected no link in the folder of a run, got one")
 
 
 def differing(there: RunSettings, given: RunSettings) -> Iterator[str]:

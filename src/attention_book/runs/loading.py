@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import torch
+
 from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.checkpoints import Checkpoints
 from attention_book.runs.codec import TextCodec
@@ -14,6 +16,7 @@ from attention_book.runs.folder import RunError, RunFolder
 from attention_book.runs.settings import RunSettings
 from attention_book.runs.settings.checking import one_of
 from attention_book.training import CheckpointError, load_checkpoint
+from attention_book.training.checkpoints.tensor_file import below, read_shapes
 
 #: Which weights of a run: with the lowest validation loss, the latest, the mean of the last.
 Which = Literal["best", "last", "average"]
@@ -81,13 +84,37 @@ def load_run(folder: str | Path, which: Which | None = None) -> LoadedRun:
     settings = run.settings()
     found, path = _choose(run, which)
     codec = read_codec(run)
-    with drawn_from(settings.training.seed):
-        model = build_model(settings.model, codec)
     try:
+        _check_fits(path, settings, codec)
+        with drawn_from(settings.training.seed):
+            model = build_model(settings.model, codec)
         extra = load_checkpoint(path, model=model).extra
     except FileNotFoundError as error:
         raise RunError(f"{path}: expected the weights of a run, got none") from error
     return LoadedRun(model.eval(), codec, settings, found, path, extra)
+
+
+def _check_fits(path: Path, settings: RunSettings, codec: TextCodec) -> None:
+    """See that a file has the weights of a model before there is any memory for them.
+
+    Raises:
+        CheckpointError: if it has others: the settings may ask for anything.
+        RunError: if no model can be built from the settings.
+    """
+    found = below("model.", read_shapes(path))
+    if settings.model.config.get("num_layers", 1) > len(found):
+        raise CheckpointError(f"{path}: expected the weights of every layer, got fewer")
+    try:
+        with torch.device("meta"):
+            model = build_model(settings.model, codec)
+    except ValueError as error:
+        raise RunError(f"{path.parent}: {error}") from error
+    expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    for name in sorted(expected.keys() | found.keys()):
+        if expected.get(name) != found.get(name):
+            raise CheckpointError(
+                f"{path}: {name}: expected {expected.get(name)}, got {found.get(name)}"
+            )
 
 
 def _choose(run: RunFolder, which: Which | None) -> tuple[Which, Path]:

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeGuard
 
 from attention_book.foundations.files import write_whole
 from attention_book.runs.engine.reports import StepReport
@@ -14,7 +14,8 @@ from attention_book.runs.engine.reports import StepReport
 def read_log(path: str | Path) -> Iterator[dict[str, Any]]:
     """Yield the lines of a log; one that was cut off while it was written ends it.
 
-    A log that is not there has no lines.
+    A log that is not there has no lines. One that somebody else has written ends where it says
+    what is no number.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -29,11 +30,25 @@ def read_log(path: str | Path) -> Iterator[dict[str, Any]]:
         for line in lines:
             try:
                 content = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:  # no JSON, or no UTF-8
+            except (ValueError, RecursionError):  # no JSON, or no UTF-8
                 content = None
-            if not isinstance(content, dict) or not isinstance(content.get("step"), int):
+            if not _is_of_a_step(content):
                 return
             yield content
+
+
+def _is_of_a_step(content: object) -> TypeGuard[dict[str, Any]]:
+    """Whether a line says which step it is of, and nothing but numbers."""
+    if not isinstance(content, dict) or type(content.get("step")) is not int:
+        return False
+    return all(value is None or _is_number(value) for value in content.values())
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:  # an integer beyond every float
+        return False
 
 
 def as_line(report: StepReport) -> bytes:

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from attention_book.foundations.environment import from_extra
+from attention_book.text.tokens import without_halves
 
 _FORMAT = "attention_book subwords 1"
 _NUM_BYTES = 256
@@ -32,7 +33,8 @@ class SubwordTokenizer:
     unknown word in any language.
 
     Pieces are written to be read: a blank as ``▁``, and bytes that are no whole
-    characters in hexadecimal, ``<E6 AC>``.
+    characters in hexadecimal, ``<E6 AC>``. Half a character (a surrogate) has no bytes: it is
+    read as U+FFFD.
 
     >>> tokenizer = SubwordTokenizer.train(["low lower lowest"] * 3, num_tokens=259)
     >>> tokenizer.tokenize("lower low 低")
@@ -65,7 +67,7 @@ class SubwordTokenizer:
             raise ValueError(f"num_tokens: expected {_NUM_BYTES} or more, got {num_tokens}")
         if isinstance(texts, str):
             raise TypeError(f"texts: expected several strings, got the string {texts[:40]!r}")
-        lines = list(texts)
+        lines = list(map(without_halves, texts))
         if not any(lines):
             raise ValueError("texts: expected at least one that is not empty, got none")
         library = _library()
@@ -87,7 +89,9 @@ class SubwordTokenizer:
 
     def tokenize(self, text: str) -> tuple[str, ...]:
         """Split a text into pieces."""
-        return tuple(_readable(piece) for piece in self._tokenizer.encode(text).tokens)
+        return tuple(
+            _readable(piece) for piece in self._tokenizer.encode(without_halves(text)).tokens
+        )
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return for many texts the numbers of their pieces, which are their places in ``tokens``.
@@ -99,7 +103,8 @@ class SubwordTokenizer:
         ...  tokenizer.encode_batch(["low", "lower"])]
         [['low'], ['low', 'e', 'r']]
         """
-        return [found.ids for found in self._tokenizer.encode_batch_fast(list(texts))]
+        whole = list(map(without_halves, texts))
+        return [found.ids for found in self._tokenizer.encode_batch_fast(whole)]
 
     def detokenize(self, tokens: Sequence[str]) -> str:
         """Join pieces; what is no whole character (a model may say so) becomes U+FFFD."""

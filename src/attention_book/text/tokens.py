@@ -29,6 +29,7 @@ _BLANKS_BESIDE_CHINESE = re.compile(rf"(?<={_CHINESE.pattern})\s+|\s+(?={_CHINES
 _NUMBER_MARK = r"(?<=\d)[.,:](?=\d)"
 _WORDS = re.compile(rf"{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK})\S)+")
 _CHARACTERS = re.compile(rf"[{_HAN}]|{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK}|[{_HAN}])\S)+")
+_HALF = re.compile("[\ud800-\udfff]")
 _LETTER = re.compile(r"\w")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")  # soft hyphen, zero-width space, byte order mark
 
@@ -73,6 +74,17 @@ def tokenize(text: str, language: Language) -> tuple[str, ...]:
     if language != "zh":
         text = text.replace("’", "'")
     return tuple(_WORDS.findall(text))
+
+
+def without_halves(text: str) -> str:
+    """Return a text with U+FFFD for each half of a character, which is none and has no bytes.
+
+    Halves of UTF-16 (surrogates) come from names of files, from JSON, and from broken programs.
+
+    >>> without_halves("a\\ud800b")
+    'a�b'
+    """
+    return _HALF.sub("\ufffd", text)
 
 
 def without_blanks(text: str) -> str:

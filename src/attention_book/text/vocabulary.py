@@ -220,7 +220,7 @@ class Vocabulary:
             content = json.loads(text)
             found = content["format"]
             words = [(str(token), int(count)) for token, count in content["words"]]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
             raise ValueError(f"text: expected a vocabulary in JSON, got {text[:40]!r}") from error
         if found == _FORMAT:
             words = [(special, 0) for special in SPECIALS] + words

@@ -76,7 +76,7 @@ def harmless(beside, monkeypatch):
 
 
 @given(LINES)
-@settings(max_examples=600, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3 * settings().max_examples, suppress_health_check=list(HealthCheck))
 @example(["train", "--settings", "\0"])
 @example(["translate", "--file", "\0"])
 @example(["translate", "--run", "\0", "a"])
@@ -120,7 +120,11 @@ NAMES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(NAMES, JSON | st.text(max_size=20)), min_size=1, max_size=3))
-@settings(max_examples=1500)
+@settings(max_examples=5 * settings().max_examples)
+@example([("model.config.d_model", "9" * 30)])
+@example([("model.config", "{source_vocabulary = 5}")])
+@example([("model.config", "{bos = 5}")])
+@example([("text.unit", ": expected one of , got ''; did you mean ''" * 100)])
 def test_whatever_is_set_gives_settings_or_one_clear_refusal(assignments):
     told = [f"{name}={value}" for name, value in assignments]
     try:
@@ -147,6 +151,8 @@ def test_whatever_is_set_gives_settings_or_one_clear_refusal(assignments):
         (MachineError("run: expected to be able to write, got: No space left"), ExitCode.MACHINE),
         (OSError(28, "No space left on device"), ExitCode.MACHINE),
         (MemoryError(), ExitCode.MACHINE),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate"), ExitCode.MACHINE),
+        (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), ExitCode.UNEXPECTED),
         (
             ImportError('x: expected it installed, got none; pip install "attention-book[a]"'),
             ExitCode.MACHINE,
@@ -172,6 +178,13 @@ def test_each_kind_of_error_has_its_code(say, beside, monkeypatch, error, code):
         assert "Traceback" in say("translate hello", ATTENTION_BOOK_DEBUG="1").err
 
 
+def test_a_reason_is_told_shortly_whatever_it_quotes() -> None:
+    hostile = ": expected one of , got ''; did you mean ''" * 5000
+    failure = failure_of(CorpusError(f"a.tsv:3: {hostile} at the end"))
+    assert len(failure.text.en) < 520
+    assert failure.text.en.startswith("a.tsv:3: ")
+
+
 def test_the_entry_point_is_the_function_that_runs_it() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     module, _, name = project["scripts"]["attention-book"].partition(":")
@@ -183,6 +196,16 @@ def test_the_entry_point_is_the_function_that_runs_it() -> None:
 
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_error(beside, closed) -> None:
+    line = f"{' '.join(MODULE)} translate {'' if '<' in closed else 'hello'} {closed}"
+    found = subprocess.run(
+        ["bash", "-c", line], env=environment(), capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found
+    assert "Traceback" not in found.stderr
 
 
 def test_a_reader_who_goes_away_is_no_error(beside) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,64 @@ def test_the_latest_run_is_used(say, beside, tmp_path):
     shutil.copytree("runs", tmp_path / "runs", copy_function=shutil.copy)
     shutil.copytree("runs/tiny", tmp_path / "runs/zzz", copy_function=shutil.copy2)
     assert latest_run(tmp_path / "runs").name == "tiny"
+
+
+# --- what is no sentence ---------------------------------------------------------------------
+
+
+def test_a_line_without_an_end_is_not_read_into_memory(say, beside):
+    found = say("translate --file /dev/zero")
+    assert found.code == ExitCode.DATA
+    assert "/dev/zero:1: expected a line of at most 1048576 bytes, got more" in found.err
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_line_that_is_longer_than_any_sentence_is_named(say, beside, lang):
+    found = say(["translate", "--lang", lang, "wait ! " * 2000])
+    assert (found.code, found.out) == (ExitCode.DATA, "")
+    assert found.err.splitlines()[-1].startswith("attention-book")
+    assert "4000" in found.err
+    assert len(found.err) < 300
+
+
+def test_a_sentence_that_has_more_words_than_the_model_has_places_is_named(
+    say, beside, monkeypatch
+):
+    def refuse(*_, **__):
+        raise ValueError(
+            "positions: expected at most max_positions=128, got the positions 0 to 200"
+        )
+
+    module = import_module("attention_book.runs.command.translators.learned")
+    monkeypatch.setattr(module, "translate", refuse)
+    found = say("translate wait")
+    assert found.code == ExitCode.DATA
+    assert "max_positions=128" in found.err
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(say, beside, tmp_path):
+    (tmp_path / "page.html").write_text("old")
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    for path in (str(tmp_path / "link.html"), "/dev/null"):
+        found = say(["translate", "wait !", "--attention", path])
+        assert found.code == 0, found.err
+    assert (tmp_path / "link.html").is_symlink()
+    assert "Content-Security-Policy" in (tmp_path / "page.html").read_text()
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_page_is_there_whole_or_as_it_was(say, beside, tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+
+    def die(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.fsync", die)
+    found = say(["translate", "wait !", "--attention", str(path)])
+    assert found.code == ExitCode.INTERRUPTED
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["page.html"]

@@ -230,3 +230,33 @@ def outcome(folder):
 def test_another_digest_is_another_corpus(corpus):
     with pytest.raises(CorpusError, match="expected a corpus prepared as 'other', got 'pairs'"):
         PreparedCorpus.open(corpus.folder, digest="other")
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_places_that_run_around_the_numbers_are_refused(tmp_path, side):
+    folder = prepare(tmp_path / "train", draw_pairs(10)).folder
+    path = folder / f"{side}.places"
+    places = torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.int64).clone()
+    huge = 2**63 - 1
+    places[1:3] = torch.tensor([huge, -2])  # the differences are two or more, in 64 bits
+    places[3:-1] = torch.arange(len(places) - 4) * 2
+    assert int(places[:4].diff().min()) >= 2
+    path.write_bytes(places.numpy().tobytes())
+    assert outcome(folder).startswith(f"{path}: expected 10 places")
+
+
+def test_a_header_of_any_size_is_read_no_further_than_it_can_be(tmp_path):
+    folder = prepare(tmp_path / "train", draw_pairs(3)).folder
+    (folder / "header.json").unlink()
+    (folder / "header.json").symlink_to("/dev/zero")
+    assert "expected a header in JSON" in outcome(folder)
+
+
+def test_a_link_among_the_left_overs_is_removed_and_nothing_behind_it(tmp_path):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "header.json").write_text("mine")
+    (tmp_path / ".train.1.part").symlink_to(precious)
+    prepare(tmp_path / "train", draw_pairs(3))
+    assert (precious / "header.json").read_text() == "mine"
+    assert not (tmp_path / ".train.1.part").is_symlink()

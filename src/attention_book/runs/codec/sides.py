@@ -1,7 +1,6 @@
 """One side of a codec: a language in words or in subwords, with its vocabulary."""
 
 import json
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +17,13 @@ from attention_book.text import (
     tokenize,
 )
 from attention_book.text.grammar.text import LANGUAGES
-from attention_book.text.tokens import Language, without_blanks
+from attention_book.text.tokens import Language, without_blanks, without_halves
 
 #: How a text is cut into words: as :func:`~attention_book.text.tokenize` does, or finer, as
 #: :func:`~attention_book.text.grammar_tokens` does.
 WordRule = Literal["plain", "grammar"]
 
 _SPECIALS = frozenset(SPECIALS)
-# Half of a character of two in UTF-16, which is none and has no bytes.
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,12 @@ class Words:
         if _SPECIALS.isdisjoint(words):
             return words
         return tuple("<unk>" if word in _SPECIALS else word for word in words)
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """Return the words of a text that have no number, each once."""
+        words = cut_words(text, self.language, self.rule)
+        known = self.vocabulary
+        return tuple(dict.fromkeys(w for w in words if w in _SPECIALS or w not in known))
 
     def text(self, tokens: Sequence[str]) -> str:
         """Write words as readable text."""
@@ -129,7 +132,7 @@ class Spelling:
         >>> Spelling("zh").apart("欢迎 来 北京 。")
         '欢迎来北京。'
         """
-        text = _HALF.sub("\ufffd", text.lower() if self.lowercase else text)
+        text = without_halves(text.lower() if self.lowercase else text)
         text = unicodedata.normalize("NFC", text).strip()
         if self.language == "zh":
             text = without_blanks(text)
@@ -157,6 +160,10 @@ class Subwords:
     def tokens(self, text: str) -> tuple[str, ...]:
         """Split a text into subwords."""
         return self.tokenizer.tokenize(self.spelling.apart(text))
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """Return nothing: subwords spell every word."""
+        return ()
 
     def text(self, tokens: Sequence[str]) -> str:
         """Join subwords to a text."""

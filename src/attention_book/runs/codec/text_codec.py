@@ -115,6 +115,15 @@ class TextCodec:
         """Split a text to translate into tokens."""
         return self._source.tokens(text)
 
+    def unknown_words(self, text: str) -> tuple[str, ...]:
+        """Return the words of a text to translate that have no number; of subwords there are none.
+
+        >>> codec = TextCodec.learn([("Go.", "Va !")], TextSettings(), ("en", "fr"))
+        >>> codec.unknown_words("Go home, go!")
+        ('home', ',', '!')
+        """
+        return self._source.unknown(text)
+
     def target_tokens(self, text: str) -> tuple[str, ...]:
         """Split a translation into tokens."""
         return self._target.tokens(text)

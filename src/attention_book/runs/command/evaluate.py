@@ -3,7 +3,6 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,10 +12,10 @@ from attention_book.runs.command.describing.scores import comparison_told, told
 from attention_book.runs.command.describing.systems import System, lines_of_other, system_of
 from attention_book.runs.command.describing.texts import length_in_words
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
-from attention_book.runs.command.speech.failures import writing
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT, Whole
 from attention_book.runs.command.speech.terminal import tell, visible
+from attention_book.runs.command.speech.writing import write_result
 from attention_book.runs.command.translators import (
     how_to_search,
     which_checkpoint,
@@ -31,13 +30,15 @@ _TEXT = Bilingual(
     默认翻译训练时留出的测试句再打分。--test 换成自己的测试文件；
     --translations 和 --references 直接给现成的译文打分，不用模型。
     以词为单位、或用 Moses 切分的模型，另报一个小写词元的 BLEU。
+    原文里模型不认识的词，列在标准错误输出里。
     """,
     """Score translations: sacrebleu's BLEU and chrF, with signatures and intervals.
 
     By default the test sentences that were held out of the training are translated and scored.
     Use --test for test files of your own; or score a file of translations, without any model,
     with --translations and --references. Where a model reads words, or text split by Moses, the
-    BLEU of lower-case tokens is told as well.
+    BLEU of lower-case tokens is told as well. Words that the model does not know are named on
+    standard error.
     """,
 )
 _EXAMPLES = (
@@ -168,9 +169,7 @@ def _compared(mine: System, other: str, chosen: Mapping[str, Any]) -> Comparison
 
 
 def _save(lines: Sequence[str], path: str) -> None:
-    with writing(path):
-        whole = "".join(f"{visible(line)}\n" for line in lines)
-        Path(path).write_text(whole, encoding="utf-8")
+    write_result(path, "".join(f"{visible(line)}\n" for line in lines))
 
 
 __all__ = ("evaluate",)

@@ -8,8 +8,9 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.live.export import export as write_files
 from attention_book.runs.command.describing.pages import as_trained, missing_for_a_page
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
-from attention_book.runs.command.speech.failures import ExitCode, Failure, writing
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.terminal import tell, visible
+from attention_book.runs.command.speech.writing import writing
 from attention_book.runs.command.translators import Which, learned, which_checkpoint, which_model
 
 _TEXT = Bilingual(
@@ -59,8 +60,9 @@ def export(folder: str, run: str | None, recipe: str | None, checkpoint: Which |
             f"{name}: cannot be exported; the page's engine lacks: "
             + "; ".join(each.en for each in missing),
         )
+    exported = as_trained(found)
     with writing(folder):
-        path = write_files(as_trained(found), Path(folder))
+        path = write_files(exported, Path(folder))
     for written in (path, path.with_suffix(".js"), path.with_suffix(".example.js")):
         size = written.stat().st_size
         tell(f"{visible(str(written))}  {size / 1e6:.2f} MB")

@@ -103,7 +103,8 @@ class Program(BilingualGroup):
                 complete(self, name or "attention-book")
                 with self.make_context(name, rest, **extra) as context:
                     self.invoke(context)
-                sys.stdout.flush()
+                if sys.stdout is not None:  # it may have been closed
+                    sys.stdout.flush()
             except click.exceptions.Exit as end:
                 return end.exit_code
             except BaseException as error:  # KeyboardInterrupt too

@@ -1,22 +1,23 @@
 """``attention-book translate``: sentences from the line, a file or standard input."""
 
 import itertools
-import sys
 from collections.abc import Iterator
 
 import click
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.bilingual import BilingualCommand, argument, option
-from attention_book.runs.command.speech.failures import ExitCode, Failure, writing
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.numbers import COUNT
-from attention_book.runs.command.speech.reading import clean, lines_of
+from attention_book.runs.command.speech.reading import at_keyboard, clean, lines_of
 from attention_book.runs.command.speech.terminal import answer, note, visible
+from attention_book.runs.command.speech.writing import write_result
 from attention_book.runs.command.translators import (
     Learned,
     Which,
     how_to_search,
     learned,
+    note_unknown,
     which_checkpoint,
     which_model,
 )
@@ -26,13 +27,13 @@ _TEXT = Bilingual(
     """翻译句子：一行进，一行出。
 
     句子写在命令后面；或者用 --file 给一个文件；两样都没有，就读标准输入。
-    空行译成空行。模型没见过的词会当作未登录词读。
+    空行译成空行。模型不认识的词按未登录词处理，并列在标准错误输出里。
     """,
     """Translate sentences: a line for each line.
 
     Type the sentences behind the command, or name a file with --file; with neither, standard
-    input is read. An empty line gives an empty line. Words that the model has never seen are
-    read as unknown.
+    input is read. An empty line gives an empty line. Words that the model does not know are
+    read as unknown, and named on standard error.
     """,
 )
 _EXAMPLES = (
@@ -106,9 +107,12 @@ def translate(
     lines = map(clean, texts) if texts else lines_of(file)
     if attention is not None:
         lines = iter([the_only(lines)])
-    size = batch or (1 if sys.stdin.isatty() and not texts and file is None else 64)
+    size = batch or (1 if at_keyboard() and not texts and file is None else 64)
+    numbers = itertools.repeat(None) if len(texts) == 1 else itertools.count(1)
     while chunk := list(itertools.islice(lines, size)):
-        for line in model.translations(chunk, beam=beam, length_penalty=length_penalty):
+        found = model.translations(chunk, beam=beam, length_penalty=length_penalty)
+        for text, line, number in zip(chunk, found, numbers, strict=False):
+            note_unknown(model, text, line=number)
             answer(line)
         if attention is not None:
             save_attention(model, chunk[0], attention, beam=beam, penalty=length_penalty)
@@ -137,8 +141,7 @@ def save_attention(model: Learned, text: str, path: str, *, beam: int, penalty: 
         Failure: if the model has no attention, or the page cannot be written.
     """
     viewer = viewer_of(model, text, beam=beam, length_penalty=penalty)
-    with writing(path):
-        viewer.save(path)
+    write_result(path, viewer.html())
     shown = visible(path)
     note(
         Bilingual(

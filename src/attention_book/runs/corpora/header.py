@@ -102,7 +102,8 @@ class Header:
         """
         path = folder / HEADER
         try:
-            return cls.from_json(path.read_bytes()[: 1 << 16])
+            with path.open("rb") as file:
+                return cls.from_json(file.read(1 << 16))
         except OSError as error:
             raise CorpusError(f"{path}: cannot be read: {error.strerror}") from error
         except ValueError as error:

@@ -108,7 +108,9 @@ class Side:
         self._bits = 0xFFFFFFFF if wide else 0xFFFF
         self._places = _mapped(places, rows + 1, torch.int64)
         ends = self._places[[0, -1]].tolist()
-        if ends != [0, total] or int(self._places.diff().min()) < 2:
+        # Where a place lies beyond, the difference of two may be too large to be one.
+        beyond = int(self._places.min()) < 0 or int(self._places.max()) > total
+        if ends != [0, total] or beyond or int(self._places.diff().min()) < 2:
             raise CorpusError(f"{places}: expected {rows} places that rise to {total}, got others")
 
     def lengths(self) -> Tensor:

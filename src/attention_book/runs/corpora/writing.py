@@ -107,8 +107,13 @@ def _check_ours(folder: Path) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a prepared corpus where there is one; its header first: it is not whole then."""
-    if folder.is_dir():
+    """Remove a prepared corpus where there is one; its header first: it is not whole then.
+
+    Of a link the link is removed, and nothing behind it.
+    """
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.is_dir():
         for path in _ours(folder):
             path.unlink(missing_ok=True)
         folder.rmdir()

@@ -21,8 +21,8 @@ def draw_curves(log: Path, to: Path) -> None:
     lines = list(read_log(log))
     if not lines:
         return
-    curve = {L("训练", "training"): thinned([(line["step"], line["loss"]) for line in lines])}
-    looked = [(line["step"], line["validation_loss"]) for line in lines]
+    curve = {L("训练", "training"): thinned([(line["step"], line.get("loss")) for line in lines])}
+    looked = [(line["step"], line.get("validation_loss")) for line in lines]
     seen = [(step, loss) for step, loss in looked if loss is not None]
     if seen:
         curve[L("验证", "validation")] = seen
@@ -35,7 +35,7 @@ def draw_curves(log: Path, to: Path) -> None:
 
 
 def thinned(
-    points: list[tuple[int | float, int | float]], most: int = _MOST_POINTS
+    points: list[tuple[int | float, int | float | None]], most: int = _MOST_POINTS
 ) -> list[tuple[int | float, int | float]]:
     """Return at most so many points, each the mean of as many neighbors.
 

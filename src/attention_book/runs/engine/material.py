@@ -1,6 +1,7 @@
 """What a run is trained on: its codec and the prepared parts of its corpus."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.files import write_whole
@@ -42,7 +43,7 @@ def prepare_material(folder: RunFolder, settings: RunSettings, tell: Tell) -> No
     splits: tuple[Split, ...] = ("train", "validation")
     for split in splits:
         try:
-            PreparedCorpus.open(folder.corpus(split))
+            _opened(folder.corpus(split), codec)
         except CorpusError:
             try:
                 prepare_split(folder.corpus(split), settings.data, split, codec)
@@ -53,13 +54,32 @@ def prepare_material(folder: RunFolder, settings: RunSettings, tell: Tell) -> No
 
 
 def open_material(folder: RunFolder) -> Material:
-    """Open what :func:`prepare_material` has prepared."""
-    validation = folder.corpus("validation")
+    """Open what :func:`prepare_material` has prepared.
+
+    Raises:
+        RunError: if the codec is missing, or none.
+        CorpusError: if a part of the corpus is missing, damaged, or made with another codec.
+    """
+    codec, validation = read_codec(folder), folder.corpus("validation")
     return Material(
-        read_codec(folder),
-        PreparedCorpus.open(folder.corpus("train")),
-        PreparedCorpus.open(validation) if validation.is_dir() else None,
+        codec,
+        _opened(folder.corpus("train"), codec),
+        _opened(validation, codec) if validation.is_dir() else None,
     )
+
+
+def _opened(folder: Path, codec: TextCodec) -> PreparedCorpus:
+    corpus = PreparedCorpus.open(folder)
+    source, target = codec.source_vocabulary, codec.target_vocabulary
+    expected = {
+        **{"source_vocabulary": len(source), "target_vocabulary": len(target)},
+        **{"source_pad": source.special_ids.pad, "target_pad": target.special_ids.pad},
+        "target_bos": target.special_ids.bos,
+    }
+    found = {name: getattr(corpus.header, name) for name in expected}
+    if found != expected:
+        raise CorpusError(f"{folder}: expected numbers of this codec, {expected}, got {found}")
+    return corpus
 
 
 def read_codec(folder: RunFolder) -> TextCodec:

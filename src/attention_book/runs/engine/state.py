@@ -1,8 +1,9 @@
 """The state of a training as tensors and plain values, whatever the number of its processes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from attention_book.runs.checkpoints import Stored
@@ -11,6 +12,7 @@ from attention_book.runs.engine.training import Training
 from attention_book.runs.processes.gathering import fill, like, whole, whole_state
 from attention_book.training import CheckpointError
 from attention_book.training.checkpoints.optimizer_state import (
+    NOT_A_STATE,
     optimizer_rest,
     optimizer_tensors,
     restore,
@@ -71,22 +73,43 @@ def go_on_from(training: Training, stored: Stored) -> None:
         expected, found = (_kind(each.get(name)) for each in (state, weights))
         if expected != found:
             raise CheckpointError(f"{name}: expected {expected}, got {found}")
+    if not training.leads_to(stored.place):
+        raise CheckpointError(f"expected a place in this training, got {stored.place}")
     optimizer = training.stepper.optimizer
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
-    moments = {
-        name: like(value, parameters[int(name.partition(".")[0])]) if value.ndim else value
-        for name, value in below(_OPTIMIZER, stored.tensors).items()
-    }
     try:
+        numbers = _random_numbers(training, below(_RANDOM, stored.tensors), stored)
+        moments = _moments(below(_OPTIMIZER, stored.tensors), parameters)
         restore(optimizer, moments, stored.about["optimizer"])
         training.stepper.scaler.load_state_dict(stored.about["extra"]["scaler"])
-    except (ValueError, KeyError, IndexError, TypeError, RuntimeError) as error:
+    except NOT_A_STATE as error:
         raise CheckpointError(
             f"expected the state of this optimizer, got another: {error}"
         ) from error
     fill(training.model, weights)
-    training.random = _random_numbers(training, below(_RANDOM, stored.tensors), stored)
+    training.random = numbers
     training.place = stored.place
+
+
+def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dict[str, Tensor]:
+    """Return of each tensor of the optimizer's what this process has of it.
+
+    Raises:
+        ValueError: if they are not what AdamW keeps of these parameters.
+    """
+    kept: dict[int, dict[str, tuple[int, ...]]] = {}
+    for name, value in tensors.items():
+        number, _, kind = name.partition(".")
+        kept.setdefault(int(number), {})[kind] = tuple(value.shape)
+    for place, shapes in kept.items():
+        shape = tuple(parameters[place].shape)
+        expected = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
+        if shapes != expected:
+            raise ValueError(f"parameter {place}: expected {expected}, got {shapes}")
+    return {
+        name: like(value, parameters[int(name.partition(".")[0])]) if value.ndim else value
+        for name, value in tensors.items()
+    }
 
 
 def _kind(tensor: Tensor | None) -> str:
@@ -100,5 +123,11 @@ def _random_numbers(
     own = below(f"{ranks.rank}.", states) if ranks.rank else dict(states)
     seed = seed_of(training.settings.seed, ranks.rank, stored.place.step)
     numbers = RandomNumbers(seed, ranks.device)
-    numbers.states |= {name: own[name] for name in numbers.states if name in own}
+    kept = {name: own[name] for name in numbers.states if name in own}
+    for name, state in kept.items():
+        if state.dtype != torch.uint8 or state.shape != numbers.states[name].shape:
+            raise ValueError(f"random numbers: expected {name}'s, got others")
+    if "cpu" in kept:
+        torch.Generator().set_state(kept["cpu"])  # refuses what is none
+    numbers.states |= kept
     return numbers

@@ -71,6 +71,12 @@ class Training:
         self.place = Place(num_steps=count_steps(self.settings, self.plan, material.train))
         self._schedule = build_schedule(self.settings, self.place.num_steps)
 
+    def leads_to(self, place: Place) -> bool:
+        """Whether this training, and no other one, can stand there."""
+        num_batches = self._material.train.num_batches(self.plan, place.epoch)
+        in_epoch = place.batch < num_batches
+        return in_epoch and place.step <= place.num_steps == self.place.num_steps
+
     def steps(self) -> Iterator[tuple[StepReport, bool]]:
         """Take the steps that are left; with each report comes whether it ends an epoch."""
         train, ranks = self._material.train, self.ranks

@@ -43,7 +43,7 @@ def note_versions(path: Path, ranks: Ranks, *, step: int) -> None:
     """Add what is used now to the file: one entry for each start, with the step it began at."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         entries = []
     before = entries if isinstance(entries, list) else []
     content = json.dumps([*before, versions(ranks, step=step)], indent=2)

@@ -1,12 +1,17 @@
 """The settings of the model: its kind and its sizes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from attention_book.course.recipes.recipe import CONFIGS, Config
-from attention_book.runs.settings.checking import known_names, one_of
+from attention_book.runs.settings.checking import check_type, known_names, one_of
+
+#: What the vocabularies say, and no settings.
+FROM_THE_TEXT = {"source_vocabulary", "target_vocabulary", "bos", "eos", "pad"}
+# No size is larger; torch counts what it makes of several of them in 64 bits.
+_LARGEST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +27,8 @@ class ModelSettings:
             them, and not as torch does.
 
     Raises:
-        ValueError: if the model knows no such setting.
+        ValueError: if the model knows no such setting, or it is of another type or out of its
+            range; or it is one that follows from the text.
 
     >>> settings = ModelSettings(kind="seq2seq", config={"attention": "bahdanau"})
     >>> settings.model_config(source_vocabulary=10, target_vocabulary=12).attention
@@ -36,7 +42,12 @@ class ModelSettings:
     def __post_init__(self) -> None:
         """Build a model's settings once, so that what is wrong in them is seen now."""
         one_of("kind", self.kind, tuple(CONFIGS))
-        known_names("config", self.config, [each.name for each in fields(CONFIGS[self.kind])])
+        kinds = get_type_hints(CONFIGS[self.kind])
+        known_names("config", self.config, kinds.keys() - FROM_THE_TEXT)
+        for name, value in self.config.items():
+            check_type(name, value, kinds[name])
+            if isinstance(value, int) and abs(value) > _LARGEST:
+                raise ValueError(f"{name}: expected at most {_LARGEST}, got {value}")
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         self.model_config(source_vocabulary=9, target_vocabulary=9)
 

@@ -96,9 +96,11 @@ class RunSettings:
         """
         try:
             content = tomllib.loads(text)
+            return cls.from_dict(content)
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"settings: expected TOML, got something else: {error}") from error
-        return cls.from_dict(content)
+        except RecursionError as error:
+            raise ValueError("settings: expected TOML, got tables that are too deep") from error
 
     @classmethod
     def from_recipe(cls, recipe: Recipe | str) -> "RunSettings":

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attention_book.foundations.stored_settings import completed
 from attention_book.training.checkpoints.optimizer_state import (
+    NOT_A_STATE,
     optimizer_rest,
     optimizer_tensors,
     restore,
@@ -141,10 +142,12 @@ def load_checkpoint(
         if "optimizer" not in about:
             raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
         try:
+            random = below(_RANDOM, tensors)
+            torch.Generator().set_state(random["cpu"])  # refuses what is none
             restore(optimizer, below(_OPTIMIZER, tensors), about["optimizer"])
-        except ValueError as error:
+            _set_random_states(random)
+        except NOT_A_STATE as error:
             raise CheckpointError(f"{path}: {error}") from error
-        _set_random_states(below(_RANDOM, tensors))
     model.load_state_dict(weights)
     return checkpoint
 
@@ -152,7 +155,10 @@ def load_checkpoint(
 def _checkpoint(path: str | Path, about: Mapping[str, Any]) -> Checkpoint:
     try:
         reports = tuple(EpochReport(**report) for report in about["reports"])
-        return Checkpoint(reports, about["extra"])
+        extra = about["extra"]
+        if not isinstance(extra, dict):
+            raise TypeError(f"extra is {type(extra).__name__}")
+        return Checkpoint(reports, extra)
     except (KeyError, TypeError) as error:
         raise CheckpointError(f"{path}: expected reports and extra, got none: {error}") from error
 
@@ -172,7 +178,7 @@ def _check_model(
     if config is not None and own is not None and is_dataclass(model.config):
         try:
             config = completed(type(model.config), config)
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{path}: {error}") from error
     if own != config:
         raise CheckpointError(f"{path}: expected a model with {own}, got one with {config}")

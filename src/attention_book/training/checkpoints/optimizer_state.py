@@ -6,6 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+#: What is raised where a file says of an optimizer what cannot be.
+NOT_A_STATE = (ValueError, KeyError, IndexError, TypeError, AttributeError, RuntimeError)
+
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Return the tensors, named by the parameter's number and their own name: "3.exp_avg"."""
@@ -63,7 +66,23 @@ def restore(
             )
         state.setdefault(int(number), {})[name] = value
     groups = [{name: _tuples(value) for name, value in group.items()} for group in rest["groups"]]
+    for own, given in zip(optimizer.param_groups, groups, strict=True):
+        for name in (own.keys() & given.keys()) - {"params"}:
+            if not _fits(_plain(own[name]), given[name]):
+                raise ValueError(f"optimizer: {name}: expected {own[name]}, got {given[name]!r}")
     optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+def _fits(own: Any, given: Any) -> bool:
+    """Whether a setting is of the kind that the optimizer's own one is."""
+    if isinstance(own, tuple | list):
+        fits = isinstance(given, tuple) and len(given) == len(own)
+        return fits and all(map(_fits, own, given))
+    if own is None or isinstance(own, bool):
+        return given is None or isinstance(given, bool)
+    if isinstance(own, int | float):
+        return isinstance(given, int | float) and not isinstance(given, bool)
+    return True
 
 
 def _plain(value: Any) -> Any:

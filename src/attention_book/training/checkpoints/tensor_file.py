@@ -5,9 +5,10 @@ Nothing in it is ever executed, as a pickle would be.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,7 +16,9 @@ from torch import Tensor
 from attention_book.foundations.environment import from_extra
 from attention_book.foundations.files import write_whole
 
+Value = TypeVar("Value")
 _FORMAT = "attention_book checkpoint 1"
+_BAD_JSON = (KeyError, ValueError, RecursionError)
 
 
 class CheckpointError(ValueError):
@@ -64,22 +67,15 @@ def read_tensors(
     """Return the tensors and the plain values of a file; or the values alone, which is fast.
 
     Raises:
-        CheckpointError: if the file is something else, or was damaged.
+        CheckpointError: if the file is something else, was damaged, or cannot be read.
         FileNotFoundError: if there is no such file.
         ImportError: if safetensors is not installed.
     """
-    with from_extra("training", "safetensors"):
-        from safetensors import SafetensorError, safe_open
-    try:
-        with safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {})["attention_book"])
-            names = file.keys() if with_tensors else ()
-            # Copies: the library's tensors are windows on the file, which may be replaced.
-            tensors = {name: file.get_tensor(name).clone() for name in names}
-    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
-        raise CheckpointError(
-            f"{path}: expected a checkpoint, got something else: {error}"
-        ) from error
+    with _opened(Path(path)) as file:
+        about = json.loads((file.metadata() or {})["attention_book"])
+        names = file.keys() if with_tensors else ()
+        # Copies: the library's tensors are windows on the file, which may be replaced.
+        tensors = {name: file.get_tensor(name).clone() for name in names}
     found = about.get("format") if isinstance(about, dict) else about
     if found != _FORMAT:
         raise CheckpointError(f"{path}: expected {_FORMAT!r}, got {found!r}")
@@ -90,8 +86,60 @@ def read_tensors(
     return tensors, about
 
 
-def below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with a prefix, named without it.
+def read_shapes(path: str | Path) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all tensors of a file, and read none of them.
+
+    Raises:
+        CheckpointError: if the file is something else, or cannot be read.
+        FileNotFoundError: if there is no such file.
+        ImportError: if safetensors is not installed.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "one.safetensors"
+    ...     write_tensors(path, {"x": torch.zeros(2, 3)}, {})
+    ...     read_shapes(path)
+    {'x': (2, 3)}
+    """
+    with _opened(Path(path)) as file:
+        names = file.keys()
+        return {name: tuple(file.get_slice(name).get_shape()) for name in names}
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open a file for reading; whatever is wrong with it is one error."""
+    with from_extra("training", "safetensors"):
+        from safetensors import SafetensorError, safe_open
+    _check_is_file(path)
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield file
+    except FileNotFoundError:
+        raise
+    # What JSON can be and cannot be; types of numbers that torch has no name for.
+    except (*_BAD_JSON, SafetensorError, TypeError, AttributeError, OSError) as error:
+        raise CheckpointError(
+            f"{path}: expected a checkpoint, got something else: {error}"
+        ) from error
+
+
+def _check_is_file(path: Path) -> None:
+    """Refuse a folder, and what would have to be waited for, such as a pipe.
+
+    Raises:
+        CheckpointError: if there is something that is no file.
+    """
+    try:
+        found = path.is_file() or not path.exists()
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"{path}: expected a checkpoint, got none: {error}") from error
+    if not found:
+        raise CheckpointError(f"{path}: expected a checkpoint, got no file")
+
+
+def below(prefix: str, tensors: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the tensors, or what else, whose names begin with a prefix, named without it.
 
     >>> list(below("model.", {"model.x": torch.tensor(1), "optimizer.x": torch.tensor(2)}))
     ['x']

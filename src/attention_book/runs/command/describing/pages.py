@@ -10,6 +10,7 @@ from typing import Any
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.live.examples import Exported
 from attention_book.models import Seq2Seq, Transformer
+from attention_book.runs.command.speech.failures import wrong_settings
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import Split, read_lines
 from attention_book.text import CorpusError, SentencePair, Vocabulary, grammar_corpus
@@ -129,7 +130,13 @@ def pairs_of(found: Learned, split: Split, limit: int = _SENTENCES) -> tuple[Sen
 
     Raises:
         CorpusError: if the corpus cannot be read.
+        Failure: if there is none as the run's settings say.
     """
+    with wrong_settings():
+        return _pairs(found, split, limit)
+
+
+def _pairs(found: Learned, split: Split, limit: int) -> tuple[SentencePair, ...]:
     data, codec = found.settings.data, found.codec
     if codec.word_rule == "grammar" and data.corpus == "grammar":
         size: dict[str, Any] = {} if data.num_train is None else {"num_train": data.num_train}

@@ -15,7 +15,7 @@ from attention_book.runs.command.describing.texts import (
     scored_tokens,
 )
 from attention_book.runs.command.speech.failures import ExitCode, Failure
-from attention_book.runs.command.translators import Learned, learned
+from attention_book.runs.command.translators import Learned, learned, note_share_unknown
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _translated(model: Learned, text: TestText, chosen: Mapping[str, Any]) -> tuple[str, ...]:
+    note_share_unknown(model, text.sources)
     search = {name: chosen[name] for name in ("beam", "length_penalty")}
     return by_model(model, text.sources, **search)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attention_book.runs.codec.moses import Moses
-from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
 from attention_book.runs.command.speech.progress import bar_over
 from attention_book.runs.command.speech.reading import lines_of
 from attention_book.runs.command.speech.terminal import visible
@@ -40,9 +40,11 @@ def held_out(model: Learned, split: Split, limit: int | None) -> TestText:
 
     Raises:
         CorpusError: if the corpus cannot be read.
+        Failure: if there is none as the run's settings say.
     """
     data = model.settings.data
-    return _text(split, read_lines(data, split), limit, data.target)
+    with wrong_settings():
+        return _text(split, read_lines(data, split), limit, data.target)
 
 
 def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestText:
@@ -52,10 +54,11 @@ def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestTex
         CorpusError: if a file cannot be read, or a line is no pair.
     """
     spoken = model.settings.data
-    data = DataSettings(
-        corpus=None, train=tuple(files), test=tuple(files), source=spoken.source,
-        target=spoken.target,
-    )  # fmt: skip
+    with wrong_settings():
+        data = DataSettings(
+            corpus=None, train=tuple(files), test=tuple(files), source=spoken.source,
+            target=spoken.target,
+        )  # fmt: skip
     name = " + ".join(map(visible, files))
     return _text(name, read_lines(data, "test"), limit, spoken.target)
 

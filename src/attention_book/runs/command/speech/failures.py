@@ -1,7 +1,6 @@
 """Exit codes that scripts can rely on, and what went wrong in one line of two languages."""
 
 import errno
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -18,6 +17,10 @@ from attention_book.training import CheckpointError
 
 #: With this variable set to 1, an unexpected error shows where it came from.
 DEBUG_VARIABLE = "ATTENTION_BOOK_DEBUG"
+
+
+# So much of a reason is read, and so much told.
+_READ, _LONGEST = 100_000, 500
 
 
 class ExitCode(IntEnum):
@@ -69,8 +72,9 @@ def failure_of(error: BaseException) -> Failure:
         return error
     if isinstance(error, click.ClickException):
         return _failure_of_click(error)
-    code = _code_of(error)
-    reason = " ".join(str(error).split()) or type(error).__name__
+    if _no_memory(error):
+        return Failure(ExitCode.MACHINE, "内存不够。", "memory: expected enough, got too little")
+    code, reason = _code_of(error), _reason(error)
     if code is ExitCode.UNEXPECTED:
         name = type(error).__name__
         return Failure(
@@ -84,9 +88,16 @@ def failure_of(error: BaseException) -> Failure:
     return Failure(code, in_chinese(reason), reason)
 
 
+def _reason(error: BaseException) -> str:
+    """Return what an error says, in one line that is not too long; it may quote anything."""
+    text = " ".join(str(error)[:_READ].split()) or type(error).__name__
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
+
+
 def _failure_of_click(error: click.ClickException) -> Failure:
     """Return click's own message, in the language that is spoken; it knows no other."""
-    line = " ".join(error.format_message().split())
+    line = _reason(Exception(error.format_message()))
     context = getattr(error, "ctx", None)
     help_line = f"{context.command_path if context else 'attention-book'} --help"
     code = ExitCode.WRONG_LINE
@@ -101,10 +112,17 @@ def _code_of(error: BaseException) -> ExitCode:
     if isinstance(error, CheckpointError | RunError):
         return ExitCode.RUN
     missing = isinstance(error, ImportError) and "attention-book[" in str(error)
-    lacking = isinstance(error, MachineError | MemoryError | torch.OutOfMemoryError)
-    if missing or lacking or disk_full(error):
+    if missing or isinstance(error, MachineError) or disk_full(error):
         return ExitCode.MACHINE
     return ExitCode.UNEXPECTED
+
+
+def _no_memory(error: BaseException) -> bool:
+    """Whether there is too little memory; on the CPU torch has no error of its own for that."""
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    named = ("DefaultCPUAllocator", "Storage size calculation overflowed")
+    return isinstance(error, RuntimeError) and any(name in str(error) for name in named)
 
 
 def disk_full(error: BaseException) -> bool:
@@ -122,24 +140,8 @@ def wrong_settings(
     except (CorpusError, CheckpointError, RunError):
         raise
     except kinds as error:
-        reason = visible(" ".join(str(error).split()))
+        reason = visible(_reason(error))
         raise Failure(ExitCode.WRONG_LINE, in_chinese(reason), reason) from error
-
-
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Say which file cannot be written, if it cannot."""
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        if disk_full(error):
-            raise
-        name, reason = visible(os.fspath(path)), getattr(error, "strerror", None) or str(error)
-        raise Failure(
-            ExitCode.WRONG_LINE,
-            f"{name} 写不了：{visible(reason)}",
-            f"{name}: cannot be written: {visible(reason)}",
-        ) from error
 
 
 __all__ = [
@@ -149,6 +151,5 @@ __all__ = [
     "Failure",
     "disk_full",
     "failure_of",
-    "writing",
     "wrong_settings",
 ]

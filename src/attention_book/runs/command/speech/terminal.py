@@ -69,7 +69,7 @@ def hush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             os.dup2(nowhere, stream.fileno())
-        except (OSError, ValueError):  # a stream without a file, as in a notebook
+        except (OSError, ValueError, AttributeError):  # without a file, or closed from the start
             continue
 
 

@@ -18,12 +18,15 @@ from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.terminal import note, visible
 from attention_book.runs.loading import Which, load_run
 from attention_book.runs.settings import TEXT_RECIPES, RunSettings
+from attention_book.text import CorpusError
 
 #: Where runs are kept unless a command says otherwise.
 RUNS = Path("runs")
 #: Where the book's models are kept, if ATTENTION_BOOK_TRAINED names no other folder.
 RECIPE_MODELS = RUNS / "recipes"
 SETTINGS = "settings.toml"
+#: A longer line is no sentence, and would take memory with the square of its length.
+MOST_TOKENS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,23 +50,38 @@ class Learned:
     def translations(
         self, texts: Sequence[str], *, beam: int, length_penalty: float
     ) -> Iterator[str]:
-        """Return a line for each line; one without a word in it gives an empty one."""
+        """Return a line for each line; one without a word in it gives an empty one.
+
+        Raises:
+            CorpusError: if a line is longer than the model can read.
+        """
         cut = [self.codec.source_tokens(text) for text in texts]
+        longest = max(cut, key=len, default=())
+        if len(longest) > MOST_TOKENS:
+            raise CorpusError(_too_long(longest))
         model: Any = self.model
-        found = iter(
-            translate(
-                model,
-                [tokens for tokens in cut if tokens],
-                self.codec.source_vocabulary,
-                self.codec.target_vocabulary,
-                width=beam,
-                length_penalty=length_penalty,
+        try:
+            found = iter(
+                translate(
+                    model,
+                    [tokens for tokens in cut if tokens],
+                    self.codec.source_vocabulary,
+                    self.codec.target_vocabulary,
+                    width=beam,
+                    length_penalty=length_penalty,
+                )
+                if any(cut)
+                else ()
             )
-            if any(cut)
-            else ()
-        )
+        except ValueError as error:  # positions of which there are so many
+            raise CorpusError(f"{_too_long(longest)} ({error})") from error
         for tokens in cut:
             yield self.codec.target_text(next(found).tokens) if tokens else ""
+
+
+def _too_long(tokens: Sequence[str]) -> str:
+    start = " ".join(tokens[:5])[:60]
+    return f"{start} …: expected a sentence that the model can read, got {len(tokens)} tokens"
 
 
 def learned(run: str | None, recipe: str | None, checkpoint: Which | None = None) -> Learned:
@@ -104,7 +122,7 @@ def latest_run(root: Path = RUNS) -> Path:
 
 def last_change(folder: Path) -> float:
     """Return when a run was last written to."""
-    return max((path.stat().st_mtime for path in folder.iterdir()), default=0.0)
+    return max((path.lstat().st_mtime for path in folder.iterdir()), default=0.0)
 
 
 def of_recipe(name: str) -> Learned:
