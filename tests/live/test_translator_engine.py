@@ -49,58 +49,6 @@ WHOLE = bool(os.environ.get("ATTENTION_BOOK_TRAINED"))
 RECIPES: dict[str, Recipe | str] = {**TINY, **({name: name for name in BOOKS} if WHOLE else {})}
 NUM_SENTENCES = 200 if WHOLE else 40
 
-#: What a browser has and this engine lacks, and what the tests ask.
-HARNESS = """
-globalThis.performance ??= { now: () => 0 };
-globalThis.TextDecoder ??= class {
-  decode(bytes) {
-    let text = "";
-    for (const byte of bytes) text += "%" + byte.toString(16).padStart(2, "0");
-    return decodeURIComponent(text);
-  }
-};
-const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-function decoded(text) {
-  const bytes = new Uint8Array(Math.floor(text.replace(/=+$/, "").length * 3 / 4));
-  for (let i = 0, at = 0; i < text.length; i += 4) {
-    const [a, b, c, d] = [0, 1, 2, 3].map((k) => LETTERS.indexOf(text[i + k]));
-    bytes[at++] = (a << 2) | (b >> 4);
-    if (c >= 0) bytes[at++] = (b << 4) | (c >> 2);
-    if (d >= 0) bytes[at++] = (c << 6) | d;
-  }
-  return bytes;
-}
-const { readModel, finish } = attentionBookLive.modules["engine/weights"];
-const { build } = attentionBookLive.modules["engine/model"];
-const { prepared, translate } = attentionBookLive.modules["engine/serve"];
-const { tokenize, detokenize, written } = attentionBookLive.modules["engine/tokens"];
-const files = new Map();
-function open(name, text) {
-  try { files.set(name, prepared(finish(readModel(decoded(text))))); return "opened"; }
-  catch (error) { return error.reason ?? String(error); }
-}
-const plain = (key, value) => (ArrayBuffer.isView(value) ? [...value] : value);
-function decode(name, source, target, switches) {
-  const model = build(files.get(name), switches), memory = model.encode(source), steps = [];
-  let state = model.start(memory);
-  for (const id of target) {
-    const step = model.step(id, state);
-    state = step.state;
-    steps.push(step);
-  }
-  return JSON.stringify({ encoder: memory.attention, logits: steps.map(({ logits }) => logits),
-    cross: steps.map(({ attention }) => attention.cross),
-    self: steps.map(({ attention }) => attention.self),
-    atOnce: model.decode?.(target, memory).logits }, plain);
-}
-function translated(name, text, options) {
-  try { return JSON.stringify(finish(translate(files.get(name), text, options)), plain); }
-  catch (error) { return JSON.stringify({ refused: error.reason ?? String(error) }); }
-}
-const tokensOf = (text, language) => JSON.stringify(tokenize(text, language));
-const textOf = (tokens, language) => detokenize(tokens, language);
-"""
-
 Ask = Callable[..., Any]
 
 
@@ -112,10 +60,10 @@ def model_of(kind: str) -> tuple[Trained, Any]:
 
 
 @pytest.fixture(scope="module")
-def worker() -> MiniRacer:
+def worker(harness: str) -> MiniRacer:
     found = MiniRacer()
     found.eval(bundle.script(["engine/serve"]))
-    found.eval(HARNESS)
+    found.eval(harness)
     return found
 
 

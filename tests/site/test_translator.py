@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ HOSTILE = {
     "prototype": "__proto__ constructor toString .",
     "too many": "the cat " * 31,
 }
+OPEN = "tatoeba-eng-fra"  # of any words
 SENTENCE, FRENCH = "They run with Anna in the street.", "Ils courent avec Anna dans la rue."
 
 pytestmark = pytest.mark.browser
@@ -192,10 +194,155 @@ def test_all_models_answer_and_beams_have_scores(page: Page, base_url: str) -> N
     place = opened(page, f"{base_url}/{INTRO}?lang=en")
     place.locator("input[value='4']").check()
     expect(place.locator("ol li")).to_have_count(4, timeout=30_000)
-    for name in ("bahdanau-en-fr-1", "transformer-zh-en-1"):
+    for name in ("bahdanau-en-fr-1", "transformer-zh-en-1", OPEN):
         place.locator(f"input[value={name}]").check()
         expect(place.locator(".live-status")).to_contain_text(" ms", timeout=30_000)
         assert place.locator(".live-word").count() > 4
+
+
+def choose_open(place: Any) -> None:
+    """Choose the model with an open vocabulary, and wait until it has translated the text."""
+    place.locator(f"input[value={OPEN}]").check()
+    expect(place.locator(".live-form .live-note")).to_contain_text("Tatoeba", timeout=30_000)
+    expect(place.locator(".live-status")).to_contain_text(re.compile(r"\d ms"), timeout=60_000)
+
+
+def test_the_open_vocabulary_comes_only_when_it_is_chosen(page: Page, base_url: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    assert FRENCH in translate(place, SENTENCE)
+    assert [name for name in asked if OPEN in name] == []
+    choose_open(place)
+    assert [name for name in asked if OPEN in name] == [f"{OPEN}.example.js", f"{OPEN}.bin"]
+    note = place.locator(".live-form .live-note")
+    expect(note).to_contain_text("16,932 pairs")
+    links = note.locator("a")
+    assert links.all_inner_texts() == ["Tatoeba", "CC BY 2.0 FR"]
+    assert links.first.get_attribute("href") == "https://tatoeba.org"
+    place.locator("input[value=transformer-en-fr-1]").check()
+    expect(note).to_be_empty()
+
+
+def test_any_word_is_read_in_pieces_and_shown_as_parts_of_words(page: Page, base_url: str) -> None:
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    choose_open(place)
+    assert translate(place, "I'm untalented.", answer="talent").startswith("Je suis")
+    source = place.locator(".live-words").first.locator(".live-word")
+    assert source.all_inner_texts() == ["I", "'m", "un", "t", "alent", "ed", ".", "<eos>"]
+    boxes = [source.nth(i).bounding_box() for i in range(6)]
+    gaps = [b["x"] - a["x"] - a["width"] for a, b in itertools.pairwise(boxes) if a and b]
+    assert [gap > 2 for gap in gaps] == [False, True, False, False, False], gaps
+    columns = place.locator(".live-map .live-column").all_text_contents()
+    assert columns == ["I", "'m", "un-", "-t-", "-alent-", "-ed", ".", "<eos>"]
+    assert place.locator(".live-word.unknown").count() == 0
+    assert "▁" not in place.inner_text()
+
+
+def test_the_open_vocabulary_takes_hostile_input(page: Page, base_url: str) -> None:
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    choose_open(place)
+    for kind in ("markup", "emoji", "right to left", "control", "prototype"):
+        translate(place, HOSTILE[kind], answer=re.compile(r"\d ms|tokens"))
+        assert page.evaluate("window.hacked") is None
+        assert place.locator("img, script").count() == 0
+        assert not re.search("[\x00-\x08\u202e]", place.inner_text())
+    translate(place, "", answer="first")
+    translate(place, "I love you.", answer="Je t'aime.")
+
+
+@pytest.mark.parametrize("ending", [".example.js", ".bin"])
+def test_a_model_that_does_not_come_leaves_the_first_one(
+    ending: str, browser: Browser, base_url: str
+) -> None:
+    page = browser.new_page()  # not watched: the failed request is told in the console
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    translate(place, SENTENCE, answer=FRENCH)
+    page.route(f"**/{OPEN}{ending}", lambda route: route.abort())
+    place.locator(f"input[value={OPEN}]").click()
+    status = place.locator(".live-status")
+    expect(status).to_contain_text("could not be loaded", timeout=30_000)
+    expect(status).to_contain_text("The model before is back")
+    expect(place.locator("input[value=transformer-en-fr-1]")).to_be_checked()
+    expect(place.locator("progress")).to_be_hidden()
+    translate(place, "The girl reads a book.", answer=re.compile(r"La fille lit .*ms"))
+    page.unroute(f"**/{OPEN}{ending}")
+    choose_open(place)
+    translate(place, "I love you.", answer="Je t'aime.")
+    page.close()
+
+
+def test_a_damaged_open_model_is_refused(page: Page, base_url: str) -> None:
+    def damage(route: Any) -> None:
+        answer = route.fetch()
+        broken = bytearray(answer.body())
+        broken[-1] ^= 1
+        route.fulfill(response=answer, body=bytes(broken))
+
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    page.route(f"**/{OPEN}.bin", damage)
+    place.locator(f"input[value={OPEN}]").click()
+    expect(place.locator(".live-status")).to_contain_text("checksum", timeout=30_000)
+    expect(place.locator("input[value=transformer-en-fr-1]")).to_be_checked()
+
+
+def test_a_bar_shows_how_much_has_come(page: Page, base_url: str) -> None:
+    page.add_init_script(
+        # the answer's second half waits until the test lets it through
+        """const whole = fetch;
+        fetch = async (...asked) => {
+          const answer = await whole(...asked), bytes = new Uint8Array(await answer.arrayBuffer());
+          const half = bytes.length >> 1, let_through = new Promise((go) => { window.go = go; });
+          return new Response(new ReadableStream({ async start(stream) {
+            stream.enqueue(bytes.subarray(0, half));
+            await let_through;
+            stream.enqueue(bytes.subarray(half));
+            stream.close();
+          } }));
+        };"""
+    )
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place.locator(f"input[value={OPEN}]").check()
+    bar = place.locator("progress")
+    expect(bar).to_be_visible(timeout=30_000)
+    expect(place.locator(".live-status")).to_contain_text("Loading")
+    page.wait_for_function("Math.abs(document.querySelector('.live progress').value - 0.5) < 0.01")
+    page.evaluate("window.go()")
+    expect(bar).to_be_hidden(timeout=30_000)
+    expect(place.locator(".live-status")).to_contain_text(" ms", timeout=30_000)
+
+
+def test_the_open_vocabulary_from_a_folder(browser: Browser, site: Path) -> None:
+    page = browser.new_page()
+    place = opened(page, f"{(site / INTRO).as_uri()}?lang=en")
+    choose_open(place)
+    translate(place, "I love you.", answer="Je t'aime.")
+    page.close()
+
+
+def test_the_open_vocabulary_by_keyboard_at_360(
+    browser: Browser, watch: Any, base_url: str
+) -> None:
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = watch(context.new_page())
+    place = opened(page, f"{base_url}/{INTRO}?lang=zh")
+    place.locator("input[value=bahdanau-en-fr-1]").focus()
+    page.keyboard.press("ArrowDown")
+    expect(place.locator(f"input[value={OPEN}]")).to_be_checked()
+    expect(place.locator(".live-status")).to_contain_text("毫秒", timeout=60_000)
+    page.keyboard.press("Tab")  # the link of the corpus
+    assert page.evaluate("document.activeElement.innerText") == "Tatoeba"
+    place.locator("textarea").focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.type("I'm untalented.")
+    page.keyboard.press("Enter")
+    expect(place.locator(".live-status")).to_contain_text("talent.", timeout=60_000)
+    place.locator(".live-words").first.locator(".live-word").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.innerText") == "'m"
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    context.close()
 
 
 def test_the_address_keeps_a_sentence(page: Page, base_url: str) -> None:

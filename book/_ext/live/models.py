@@ -1,13 +1,16 @@
 """The translators' files: exported by the package in a process of its own, only when they are old.
 
 The build itself loads neither the package nor torch. A model is exported when its trained weights,
-or the code that writes its files, are others than last time.
+or the code that writes its files, are others than last time. A model that takes too long to train
+for a build is recorded in ``book/data/runs``, as it was exported, and copied.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +28,9 @@ logger = logging.getLogger(__name__)
 
 #: The models that each page names.
 NAMED = PerPage[list[str]]("live_models")
-WRITERS = ("export.py", "examples.py")
+WRITERS = ("export.py", "examples.py", "exported.py")
+#: Below the book, the models that are recorded.
+RECORDED = Path("data") / "runs"
 
 
 def folder_of(app: Sphinx) -> Path:
@@ -56,11 +61,35 @@ def is_current(name: str, folder: Path, trained: Path) -> bool:
     return whole and key.is_file() and key.read_text() == key_of(name, trained)
 
 
-def export(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Export what is old or missing; return the pages that show it, to be written again."""
-    named = NAMED.of(env)
-    trained, folder = Path(TRAINED.of(env)), folder_of(app)
+def copy_recorded(name: str, recorded: Path, folder: Path) -> bool:
+    """Copy a recorded model, and write it in base64 too; return whether it was another before."""
+    whole, own = (recorded / f"{name}.bin").read_bytes(), folder / f"{name}.bin"
+    shown, own_example = recorded / f"{name}.example.js", folder / f"{name}.example.js"
+    there = own.is_file() and own_example.is_file() and (folder / f"{name}.js").is_file()
+    if there and own.read_bytes() == whole and own_example.read_bytes() == shown.read_bytes():
+        return False
+    encoded = base64.b64encode(whole).decode()
+    (folder / f"{name}.js").write_text(
+        f'attentionBookLive.arrived("model", "{name}", "{encoded}");\n', encoding="utf8"
+    )
+    shutil.copyfile(shown, own_example)
+    own.write_bytes(whole)
+    return True
+
+
+def prepare(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Copy and export what is old or missing; return the pages to be written again."""
+    named, recorded = NAMED.of(env), Path(app.srcdir) / RECORDED
     names = sorted({name for names in named.values() for name in names})
+    kept = [name for name in names if (recorded / f"{name}.bin").is_file()]
+    changed = {name for name in kept if copy_recorded(name, recorded, folder_of(app))}
+    changed |= set(export(app, env, [name for name in names if name not in kept]))
+    return [page for page, names in named.items() if not changed.isdisjoint(names)]
+
+
+def export(app: Sphinx, env: BuildEnvironment, names: list[str]) -> list[str]:
+    """Have the package export those of the models that are old or missing; return which."""
+    trained, folder = Path(TRAINED.of(env)), folder_of(app)
     old = [name for name in names if not is_current(name, folder, trained)]
     if not old:
         return []
@@ -78,11 +107,11 @@ def export(app: Sphinx, env: BuildEnvironment) -> list[str]:
         return []
     for name in old:
         (folder.parents[1] / f"{name}.key").write_text(key_of(name, trained))
-    return [page for page, names in named.items() if not set(names).isdisjoint(old)]
+    return old
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     NAMED.connect(app)
     app.connect("config-inited", offer)
-    app.connect("env-updated", export)
+    app.connect("env-updated", prepare)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -62,7 +62,7 @@ def _repository() -> str:
         urls = metadata("attention-book").get_all("Project-URL") or []
     except PackageNotFoundError:
         urls = []
-    known = dict(url.split(", ", 1) for url in urls)
+    known: dict[str, str] = dict(url.split(", ", 1) for url in urls)
     return known.get("Repository", "")
 
 

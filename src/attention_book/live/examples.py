@@ -1,19 +1,21 @@
 """What a page shows of a translator before it is loaded, measured and computed at its export."""
 
 import itertools
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from attention_book.decoding import attention_of, translate
 from attention_book.inspection import capture_attention
+from attention_book.live.exported import Exported, OpenVocabulary, learned_from, sentence
 from attention_book.models import Transformer
-from attention_book.text import BOS, SentencePair, Vocabulary, encode_source
+from attention_book.text import BOS, SentencePair, encode_source
 
 #: The mean of a layer's heads, and of all layers' heads, where a number names a head or a layer.
 MEAN = -1
+NUM_SHOWN = 4  # of them at once
 NUM_SENTENCES = 120  # that a page can propose
 NUM_MEASURED = 300  # on which the heads are compared
 LENGTHS = range(7, 11)  # of the first example: long enough to align, short enough for a phone
@@ -27,72 +29,16 @@ KINDS = {
 Seen = dict[str, Tensor]
 
 
-@runtime_checkable
-class Described(Protocol):
-    """What a page says of a model; a recipe is described like this, and a run."""
-
-    @property
-    def name(self) -> str:
-        """Small letters, digits and hyphens; it names the files."""
-        ...
-
-    @property
-    def digest(self) -> str:
-        """A short number made of all settings."""
-        ...
-
-    @property
-    def model(self) -> str:
-        """Its kind."""
-        ...
-
-    @property
-    def source(self) -> str:
-        """The language to translate from."""
-        ...
-
-    @property
-    def target(self) -> str:
-        """The language to translate to."""
-        ...
-
-    def splits(self) -> Mapping[str, tuple[SentencePair, ...]]:
-        """Return sentences of its corpus by the names of the book's splits."""
-        ...
-
-
-@runtime_checkable
-class Exported(Protocol):
-    """A trained model that a page can load, with what it takes to use it."""
-
-    @property
-    def model(self) -> Any:
-        """In evaluation mode."""
-        ...
-
-    @property
-    def source_vocabulary(self) -> Vocabulary:
-        """Numbers the source tokens."""
-        ...
-
-    @property
-    def target_vocabulary(self) -> Vocabulary:
-        """Names the model's words."""
-        ...
-
-    @property
-    def recipe(self) -> Described:
-        """What a page says of it."""
-        ...
-
-
 def example(found: Exported, model: Any) -> dict[str, Any]:
     """Return a model's first sentence with its translation, and its best view of attention."""
     recipe = found.recipe
     proposed = short_sentences(found, model)
-    pairs = [pair for pair in proposed if len(pair.source) in LENGTHS] or proposed
-    # Where two words differ in both languages, an alignment crosses: something to look at.
-    first = max(pairs[:40], key=lambda pair: crossings(pair.alignment or ()))
+    pairs = [pair for pair in proposed if len(pair.source) in LENGTHS]
+    if len(pairs) < NUM_SHOWN:
+        pairs = sorted(proposed, key=lambda pair: -len(pair.source))[: 4 * NUM_SHOWN]
+    # Where two words change places an alignment crosses; subwords that are parts of a word have no
+    # blank before them. Either is something to look at.
+    first = max(pairs[:40], key=lambda pair: (crossings(pair.alignment or ()), parts(found, pair)))
     chosen = [first, *(pair for pair in pairs if pair is not first)][:4]
     return {
         "name": recipe.name,
@@ -100,7 +46,9 @@ def example(found: Exported, model: Any) -> dict[str, Any]:
         "source": recipe.source,
         "target": recipe.target,
         "best": best_view(found, model),
-        "sentences": [" ".join(pair.source) for pair in chosen],
+        "sentences": [sentence(found, pair.source) for pair in chosen],
+        "subwords": isinstance(found, OpenVocabulary),
+        "origin": learned_from(found),
         "result": translated(found, model, first),
     }
 
@@ -125,6 +73,14 @@ def crossings(links: Iterable[tuple[int, int]]) -> int:
     1
     """
     return sum((i - k) * (j - m) < 0 for (i, j), (k, m) in itertools.combinations(links, 2))
+
+
+def parts(found: Exported, pair: SentencePair) -> int:
+    """Return how many subwords of a sentence continue a word."""
+    if not isinstance(found, OpenVocabulary):
+        return 0
+    following = itertools.pairwise([*pair.source])
+    return sum(before[-1:].isalpha() and after[:1].isalpha() for before, after in following)
 
 
 def translated(found: Exported, model: Any, pair: SentencePair) -> dict[str, Any]:
@@ -189,12 +145,20 @@ def best_view(found: Exported, model: nn.Module) -> dict[str, Any] | None:
             right = torch.tensor([i for i, j in pair.alignment or () if j == place])
             hits = hits + torch.isin(looked[:, place], right).double()
             words += 1
+    if not words:
+        return None
     rates = hits / words
     best = int(rates.argmax())
     layer, head = view_names(model)[best]
     named = zip(view_names(model), rates.tolist(), strict=True)
     table = [[*name, round(rate, 3)] for name, rate in named]
-    return {"layer": layer, "head": head, "rate": round(float(rates[best]), 3), "rates": table}
+    return {
+        "layer": layer,
+        "head": head,
+        "rate": round(float(rates[best]), 3),
+        "rates": table,
+        "words": words,
+    }
 
 
 def views(cross: Tensor) -> Tensor:

@@ -8,6 +8,10 @@ translation with its attention, shown before any weight is loaded.
 
 The binary file: ``ATTN``, the length of the header (uint32), SHA-256 of all that follows, the
 header (JSON), and the weights in half precision, in the header's order. Little-endian throughout.
+A matrix that stands in two places of a model is written once.
+
+A model that reads subwords (an open vocabulary) has in its header how they are joined, and where
+its sentences are from, with their license.
 """
 
 import argparse
@@ -25,7 +29,8 @@ from torch import Tensor, nn
 
 from attention_book.course.recipes import trained
 from attention_book.foundations.files import remove_parts, write_whole
-from attention_book.live.examples import Exported, example, short_sentences
+from attention_book.live.examples import example, short_sentences
+from attention_book.live.exported import Exported, OpenVocabulary, learned_from
 from attention_book.text.grammar.lexicon import NOUNS
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -52,7 +57,9 @@ def export(found: Exported, folder: Path) -> Path:
         ValueError: if a weight is too large for half precision.
     """
     name, model = found.recipe.name, rounded(found.model)
-    binary = packed(found, header(found, model), list(model.state_dict().values()))
+    binary = packed(
+        found, header(found, model), [weight for _, weight, same in stored(model) if same is None]
+    )
     encoded = base64.b64encode(binary).decode()
     shown = example(found, model) | {"bytes": len(binary), "capitals": capitals(found)}
     call = "attentionBookLive.arrived"
@@ -85,9 +92,39 @@ def header(found: Exported, model: nn.Module) -> dict[str, Any]:
         "config": found.model.config.to_dict(),
         "source_vocabulary": found.source_vocabulary.tokens,
         "target_vocabulary": found.target_vocabulary.tokens,
-        "sentences": [" ".join(pair.source) for pair in short_sentences(found, model)],
-        "tensors": [[name, list(weight.shape)] for name, weight in model.state_dict().items()],
+        "tensors": [
+            [name, list(weight.shape), *([same] if same else [])]
+            for name, weight, same in stored(model)
+        ],
+        **of_its_vocabulary(found, model),
     }
+
+
+def of_its_vocabulary(found: Exported, model: nn.Module) -> dict[str, Any]:
+    """Return how subwords are joined; or, with words, sentences in which all are known."""
+    if isinstance(found, OpenVocabulary):
+        return {"subwords": found.subwords.for_a_page(), "origin": learned_from(found)}
+    return {"sentences": [" ".join(pair.source) for pair in short_sentences(found, model)]}
+
+
+def stored(model: nn.Module) -> list[tuple[str, Tensor, str | None]]:
+    """Return all weights by name, and for one that was there before its first name.
+
+    >>> both = nn.ModuleDict({"a": nn.Linear(2, 3, bias=False), "b": nn.Linear(2, 3, bias=False)})
+    >>> both["b"].weight = both["a"].weight
+    >>> [(name, same) for name, _, same in stored(both)]
+    [('a.weight', None), ('b.weight', 'a.weight')]
+    """
+    first: dict[int, str] = {}
+    named = model.state_dict().items()
+    return [
+        (
+            name,
+            weight,
+            None if (same := first.setdefault(weight.data_ptr(), name)) == name else same,
+        )
+        for name, weight in named
+    ]
 
 
 def packed(found: Exported, settings: dict[str, Any], weights: Sequence[Tensor]) -> bytes:

@@ -21,7 +21,7 @@ from attention_book.runs.command.describing.pages import missing_for_a_page, saf
 from attention_book.runs.command.inspect import LAWS
 from attention_book.runs.command.speech.failures import ExitCode
 from attention_book.runs.command.translators import Learned, learned
-from attention_book.runs.corpora import Skipped
+from attention_book.runs.corpora import Skipped, read_lines
 from attention_book.runs.settings import CORPORA, DataSettings, RunSettings
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.text.corpora import CorpusFile, corpus_files
@@ -95,23 +95,50 @@ def test_a_run_with_words_is_written_as_the_page_reads_it(say, beside, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"tiny.bin", "tiny.js", "tiny.example.js"}
 
 
+def test_a_run_with_subwords_is_written_with_what_joins_them(say, beside, tmp_path, monkeypatch):
+    run = load_run("runs/tiny")
+    lines = list(read_lines(run.settings.data, "train"))[:200]
+    text = TextSettings(unit="subwords", num_pieces=300, shared=True)
+    codec = TextCodec.learn(lines, text, ("en", "fr"))
+    words = len(codec.source_vocabulary)
+    config = TransformerConfig(
+        source_vocabulary=words, target_vocabulary=words, shared=True,
+        d_model=8, d_ff=8, num_heads=2, num_layers=1,
+    )  # fmt: skip
+    found = Learned(name="x", model=Transformer(config).eval(), codec=codec, settings=run.settings)
+    monkeypatch.setattr("attention_book.runs.command.export.learned", lambda *_: found)
+    said = say(f"export --folder {tmp_path}")
+    assert said.code == 0, said.err
+    binary = (tmp_path / "x.bin").read_bytes()
+    size = int.from_bytes(binary[4:8], "little")
+    header = json.loads(binary[40 : 40 + size])
+    tokens, merges = header["source_vocabulary"], header["subwords"]["merges"]
+    pairs = zip(merges[::2], merges[1::2], strict=True)
+    joined = [(tokens[a] + tokens[b]).replace("><", " ") for a, b in pairs]
+    assert joined == tokens[4 + 256 :] != []
+    assert header["origin"] is None, "the book's own grammar"
+    parameters = sum(weight.numel() for weight in found.model.parameters())
+    assert len(binary) == 40 + size + 2 * parameters, "the shared matrix stands there once"
+    example = (tmp_path / "x.example.js").read_text(encoding="utf8")
+    assert '"subwords":true' in example
+
+
 def test_what_the_page_lacks_is_named(say, beside, monkeypatch):
     run = load_run("runs/tiny")
-    pieces = TextCodec.learn(
-        [("a b", "c d")] * 9, TextSettings(unit="subwords", num_pieces=260), ("en", "fr")
-    )
+    text = TextSettings(unit="subwords", num_pieces=260, moses=True)
+    pieces = TextCodec.learn([("a b", "c d")] * 9, text, ("en", "fr"))
     rotary = Transformer(
         TransformerConfig(source_vocabulary=9, target_vocabulary=9, positions="rotary")
     )
     found = Learned(name="x", model=rotary, codec=pieces, settings=run.settings)
     assert [each.en for each in missing_for_a_page(found)] == [
-        "splitting into subwords (BPE)",
+        "splitting by the rules of Moses",
         "the positions rotary",
     ]
     monkeypatch.setattr("attention_book.runs.command.export.learned", lambda *_: found)
     said = say("export --lang zh")
     assert said.code == ExitCode.RUN
-    assert "子词的切分（BPE）；位置编码 rotary" in said.err
+    assert "Moses 的切分；位置编码 rotary" in said.err
 
 
 @pytest.mark.parametrize("name", ['a"b);alert(1', "../../etc", "", "..", "大"])

@@ -15,8 +15,9 @@ from evidence.execution.code_closure import Package
 from evidence.fresh_pages import digest_of_files
 
 #: Files, relative to the repository, that can change any result. The package's own code is
-#: followed import by import.
-INPUTS = ("src/**/data/**/*", "src/**/*.ttf", "book/data/**/*")
+#: followed import by import. Of the book's own data cells read records, in JSON; the models of
+#: the translator, which stand beside them, are read by pages alone.
+INPUTS = ("src/**/data/**/*", "src/**/*.ttf", "book/data/**/*.json")
 
 #: Settings of the environment that choose the draws, the kernels or what is shown.
 VARIABLES = ("ATEN_CPU_CAPABILITY", "ATTENTION_BOOK_SEED_OFFSET", "ATTENTION_BOOK_TIMINGS")

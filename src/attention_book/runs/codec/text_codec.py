@@ -111,6 +111,11 @@ class TextCodec:
         """The numbers of the other; the same object where both share their subwords."""
         return self._target.vocabulary
 
+    @property
+    def source_tokenizer(self) -> SubwordTokenizer | None:
+        """What cuts a text to translate into subwords; None: it is read in words."""
+        return self._source.tokenizer if isinstance(self._source, Subwords) else None
+
     def source_tokens(self, text: str) -> tuple[str, ...]:
         """Split a text to translate into tokens."""
         return self._source.tokens(text)

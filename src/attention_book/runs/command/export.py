@@ -17,14 +17,14 @@ _TEXT = Bilingual(
     """把训练好的模型写成网页能加载的文件。
 
     写三个文件：名称.bin、名称.js（从文件夹直接打开网页时用）和名称.example.js（一个例句）。
-    书里的翻译器读的就是它们。网页的引擎只会以词为单位的模型；
-    不能导出时会说明缺什么。
+    书里的翻译器读的就是它们，以词或以子词为单位都行。
+    网页的引擎少了什么、不能导出时，会说明缺什么。
     """,
     """Write a trained model as files that a web page can load.
 
     There are three: NAME.bin, NAME.js (for a page that was opened from a folder), and
-    NAME.example.js (one translation). The book's translator reads them. The page's engine knows
-    models that read words; where something is missing for others, it is said what.
+    NAME.example.js (one translation). The book's translator reads them, whether the model
+    reads words or subwords. Where the page's engine lacks something, it is said what.
     """,
 )
 _EXAMPLES = (

@@ -1,8 +1,8 @@
 /* The answer: the words of both sentences, what the model knew, and its attention. */
-import { written } from "../engine/tokens.mjs";
 import { heatmap } from "../page/heatmap.mjs";
 import { both, el, freshId, number, visible } from "../page/words.mjs";
 import { choice, proposal } from "./form.mjs";
+import { alone, proposed, textOf } from "./pieces.mjs";
 import { LANG } from "./texts.mjs";
 import { captionOf, heaviest, KINDS, MEAN, tellingRow, weightsOf } from "./views.mjs";
 import { wordList } from "./words.mjs";
@@ -26,6 +26,7 @@ export function answer({ model, set, example, submit }) {
   const words = el("div", {}, lists.source.element, lists.target.element, note);
   const element = el("div", {}, intact, atOnce, readout, chooser, el("p", { id: mapLabel, class: "live-hidden" }, both(TITLE)),
     frame, caption, numbers, others);
+  const names = (which) => alone(result()[which], example().subwords);
   const weights = () => weightsOf(result().attention, state());
 
   /** A word was touched: it is a row of the map, or, where the other side asks, a column. */
@@ -45,8 +46,8 @@ export function answer({ model, set, example, submit }) {
     const shift = columns === "input" ? 1 : 0; // word j is what was read at j + 1
     const seen = columns === "source" ? "source" : "target";
     for (const side of ["source", "target"]) lists[side].tint((i) => (side === seen ? row[i + shift] : 0));
-    readout.replaceChildren(el("bdi", { translate: "no", class: "live-strong" }, visible(result()[rows][place])), " ← ", ...heaviest(row).flatMap((j, i) =>
-      [i ? ", " : "", el("bdi", { translate: "no" }, visible(result()[columns][j])), ` ${number(row[j])}`]));
+    readout.replaceChildren(el("bdi", { translate: "no", class: "live-strong" }, visible(names(rows)[place])), " ← ", ...heaviest(row).flatMap((j, i) =>
+      [i ? ", " : "", el("bdi", { translate: "no" }, visible(names(columns)[j])), ` ${number(row[j])}`]));
   }
 
   function lightColumn(place) {
@@ -61,8 +62,8 @@ export function answer({ model, set, example, submit }) {
     if (!numbers.open || !result()) return;
     const { rows, columns } = kind(), token = (text) => el("bdi", { translate: "no" }, visible(text));
     table.replaceChildren(el("table", {},
-      el("thead", {}, el("tr", {}, el("td"), result()[columns].map((text) => el("th", { scope: "col" }, token(text))))),
-      el("tbody", {}, weights().map((row, i) => el("tr", {}, el("th", { scope: "row" }, token(result()[rows][i])),
+      el("thead", {}, el("tr", {}, el("td"), names(columns).map((text) => el("th", { scope: "col" }, token(text))))),
+      el("tbody", {}, weights().map((row, i) => el("tr", {}, el("th", { scope: "row" }, token(names(rows)[i])),
         Array.from(row, (weight) => el("td", {}, number(weight))))))));
   }
 
@@ -85,33 +86,33 @@ export function answer({ model, set, example, submit }) {
 
   /** What was not known, what was, and a sentence that works. */
   function explainUnknown() {
-    const { unknown, source, nearest } = result(), { source: language, capitals } = example();
+    const { unknown, source, nearest } = result(), { source: language } = example();
     const token = (i) => el("bdi", { translate: "no", lang: LANG[language] }, visible(source[i]));
     const listed = (places) => places.flatMap((i, k) => [k ? ", " : "", token(i)]);
     const known = [...source.keys()].filter((i) => !unknown.includes(i) && /\p{L}/u.test(source[i]) && source[i] !== "<eos>" && source.indexOf(source[i]) === i);
     note.replaceChildren(...(unknown.length ? [
       el("p", {}, both(["词表里没有，读成 <unk>：", "Not in the vocabulary, read as <unk>: "]), listed(unknown),
         known.length ? [both(["；认识：", "; known: "]), listed(known)] : []),
-      nearest?.length ? el("p", {}, both(["试试相近的一句：", "A similar sentence that works: "]), proposal(nearest, language, capitals, submit)) : ""] : []));
+      nearest?.length ? el("p", {}, both(["试试相近的一句：", "A similar sentence that works: "]), proposal(textOf(nearest, language, example()), language, submit)) : ""] : []));
     lists.source.mark("unknown", unknown);
   }
 
   /** The translation with all parts in place, and whether this one is another. */
   function compare() {
-    const { intact: whole, target, switches, atOnce: found } = result(), { target: language, capitals } = example();
-    const text = (tokens) => el("bdi", { translate: "no", lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
+    const { intact: whole, target, switches, atOnce: found } = result(), { target: language } = example();
+    const text = (tokens) => el("bdi", { translate: "no", lang: LANG[language] }, textOf(tokens.filter((each) => each !== "<eos>"), language, example()));
     const same = whole?.join(" ") === target.join(" ");
     intact.replaceChildren(...(!whole ? [] : same
       ? both(["译文与完整的模型相同。", "The translation is the same as that of the intact model."])
       : [...both(["完整的模型译作：", "The intact model writes: "]), text(whole)]));
     lists.target.mark("changed", whole ? [...target.keys()].filter((i) => target[i] !== whole[i]) : []);
-    atOnce.replaceChildren(...(found && switches.includes("noMask") ? wholeSentence(target, found) : []));
+    atOnce.replaceChildren(...(found && switches.includes("noMask") ? wholeSentence(names("target"), found) : []));
   }
 
   function draw() {
     const { rows, columns } = kind(), shown = weights();
     pinned = Math.min(pinned, shown.length - 1);
-    map = heatmap({ rows: result()[rows], columns: result()[columns], weights: shown, describedBy: mapLabel,
+    map = heatmap({ rows: names(rows), columns: names(columns), weights: shown, describedBy: mapLabel,
       point: (i, j) => (i === null ? light(pinned) : (light(i), map.light(i, j))) });
     frame.replaceChildren(map.element);
     caption.replaceChildren(...both(captionOf(example(), state())));
@@ -122,21 +123,21 @@ export function answer({ model, set, example, submit }) {
   let last = null;
   return {
     words, element,
-    writing: (tokens, lang) => lists.target.put(tokens, lang),
+    writing: (tokens, lang) => lists.target.put(tokens, lang, example().subwords),
     reset() { last = null; },
     follow() {
       if (!result() || !example() || result().model !== example().name) return;
       if (!result().attention[model.get("kind")]) model.set("kind", "cross");
       if (last !== result()) {
         last = result();
-        lists.source.put(result().source, LANG[example().source]);
-        lists.target.put(result().target, LANG[example().target]);
+        lists.source.put(result().source, LANG[example().source], example().subwords);
+        lists.target.put(result().target, LANG[example().target], example().subwords);
         explainUnknown();
         compare();
         const found = result().alternatives;
         others.hidden = found.length < 2;
         others.querySelector("ol").replaceChildren(...found.map(({ tokens, score }) => el("li", {},
-          el("bdi", { translate: "no", lang: LANG[example().target] }, written(tokens.filter((each) => each !== "<eos>"), example().target, example().capitals)),
+          el("bdi", { translate: "no", lang: LANG[example().target] }, textOf(tokens.filter((each) => each !== "<eos>"), example().target, example())),
           ` (${number(score)})`)));
         pinned = tellingRow(weights());
       }
@@ -160,14 +161,15 @@ function wholeSentence(target, { masked, open }) {
 }
 
 /** The same for paper: both sentences, the map and what to see in it. */
-export function stillAnswer({ result, source, target, capitals, best }, labelId) {
+export function stillAnswer(example, labelId) {
+  const { result, source, target, best, subwords } = example;
   const view = { kind: "cross", layer: best?.layer ?? 0, head: best?.head ?? 0 }, shown = weightsOf(result.attention, view);
-  const text = (tokens, language) => el("bdi", { translate: "no", lang: LANG[language] }, written(tokens.filter((each) => each !== "<eos>"), language, capitals));
+  const text = (tokens, language) => el("bdi", { translate: "no", lang: LANG[language] }, textOf(tokens.filter((each) => each !== "<eos>"), language, example));
   return [
     el("p", { class: "live-status" }, text(result.source, source), " → ", text(result.target, target)),
     el("p", { id: labelId, class: "live-hidden" }, both(TITLE)),
     el("div", { class: "live-scroll", tabindex: 0, role: "group", "aria-labelledby": labelId },
-      heatmap({ rows: result.target, columns: result.source, weights: shown, describedBy: labelId }).element),
-    el("p", { class: "live-note" }, both(captionOf({ best }, view))),
+      heatmap({ rows: alone(result.target, subwords), columns: alone(result.source, subwords), weights: shown, describedBy: labelId }).element),
+    el("p", { class: "live-note" }, both(captionOf(example, view))),
   ];
 }

@@ -1,7 +1,7 @@
 /* What a reader can ask for: a model, a sentence, a search, and parts to be taken out. */
-import { written } from "../engine/tokens.mjs";
 import { both, el, freshId } from "../page/words.mjs";
-import { LANG, SWITCHES, titleOf } from "./texts.mjs";
+import { proposed } from "./pieces.mjs";
+import { LANG, originOf, SWITCHES, titleOf } from "./texts.mjs";
 
 /** Radio buttons: arrow keys and touch come with the browser. */
 export function choice({ title, options, value, change }) {
@@ -22,7 +22,7 @@ export function form(host) {
       host.submit(text.value);
     } });
   const stop = el("button", { type: "button", disabled: true, click: () => host.stop() }, both(["停止", "Stop"]));
-  const sentences = el("div", { class: "live-row live-chips" });
+  const chips = el("div", { class: "live-row live-chips" }), note = el("p", { class: "live-note" });
   const models = choice({ title: ["模型", "Model"], value: host.get("name"), change: (name) => host.set({ name }),
     options: host.get("models").map((each) => [each.name, titleOf(each)]) });
   const searches = choice({ title: ["搜索", "Search"], value: host.get("width"), change: (width) => host.set({ width }),
@@ -34,27 +34,35 @@ export function form(host) {
     Object.entries(SWITCHES).map(([key, title]) => el("label", {}, el("input", { type: "checkbox", value: key,
       change: (event) => host.toggle(key, event.target.checked) }), el("span", {}, both(title)))));
   const element = el("form", { class: "live-form", submit: (event) => { event.preventDefault(); host.submit(text.value); } },
-    models, el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, sentences,
+    models, note, el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, chips,
     el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop, searches));
   return {
     element, switches,
     busy(on) { stop.disabled = !on; },
     follow(example) {
-      const { source, sentences: proposed, capitals, model } = example;
+      const { source, sentences, model } = example;
       if (text.value !== host.get("text")) text.value = host.get("text");
       text.lang = LANG[source];
       check(models, example.name);
       check(searches, host.get("width"));
-      if (ready !== proposed) sentences.replaceChildren(...proposed.map((each) => proposal(each.split(" "), source, capitals, host.submit)));
-      ready = proposed;
+      if (ready !== example.name) {
+        chips.replaceChildren(...sentences.map((each) => proposal(proposed(each, example), source, host.submit)));
+        note.replaceChildren(...about(example));
+      }
+      ready = example.name;
       switches.hidden = model !== "transformer"; // a recurrent model has none of these parts
       for (const input of switches.querySelectorAll("input")) input.checked = host.get("switches").includes(input.value);
     },
   };
 }
 
-/** A sentence as a button that translates it. */
-export function proposal(tokens, language, capitals, submit) {
-  const text = written(tokens, language, capitals);
-  return el("button", { type: "button", lang: LANG[language], click: () => submit(text) }, text);
+/** Where a model's sentences are from, and what to expect of it. */
+function about(example) {
+  if (!example.origin) return [];
+  const { name, address, license, terms } = example.origin, { before, after, end } = originOf(example);
+  return [both(before), el("a", { href: address }, name), both(after), el("a", { href: terms }, license), both(end)].flat();
 }
+
+/** A sentence as a button that translates it. */
+export const proposal = (text, language, submit) =>
+  el("button", { type: "button", lang: LANG[language], click: () => submit(text) }, text);

@@ -29,10 +29,13 @@ export const heaviest = (row) =>
   [...row.keys()].sort((a, b) => row[b] - row[a]).slice(0, 3).filter((j) => row[j] >= 0.02);
 
 /** Whether a view is the one that was measured best, and what to say of it. */
-export function captionOf({ best }, { kind, layer, head }) {
+export function captionOf({ best, subwords }, { kind, layer, head }) {
   const rows = ["颜色越重，看得越多；每行之和为 1。", "The stronger the color, the more attention; every row sums to 1."];
   if (!best || kind !== "cross" || layer !== best.layer || head !== best.head) return rows;
   const percent = Math.round(best.rate * 100);
+  if (subwords) return [
+    `${rows[0]}真实语料没有词对齐的标准答案，只能数原文和译文里写法相同的词（多是人名）：验证集上这样的词有 ${best.words} 个，这张图有 ${percent}% 看对了地方。`,
+    `${rows[1]} Real text comes without a gold alignment. What can be counted are words spelled alike in both sentences, mostly names: of the ${best.words} on the validation sentences, this view looks at the right place ${percent}% of the time.`];
   const [zh, en] = best.rates.length === 1
     ? [`在验证集上，它看得最多的源词有 ${percent}% 是对的。`, `On the validation sentences the source word it looks at most is the right one ${percent}% of the time.`]
     : [`先显示这一张，因为在验证集上它看对词的次数最多：${percent}%。`, `This view is shown first because on the validation sentences it looks at the right word most often: ${percent}% of the time.`];

@@ -1,5 +1,6 @@
 /* A list of words: each lights up when it is touched, and arrow keys walk along it. */
 import { both, el, freshId, visible } from "../page/words.mjs";
+import { inLine } from "./pieces.mjs";
 
 /** `touch(place, stays)`: a word was focused or clicked (it stays), or a pointer is above it;
     `leave()`: the pointer has left. */
@@ -13,19 +14,20 @@ export function wordList(title, { touch, leave }) {
     words.forEach((word, i) => { word.tabIndex = i === to ? 0 : -1; });
     words[to].focus();
   });
-  const word = (token, place, lang) => el("button", {
-    type: "button", class: "live-word", lang: /^<.*>$/.test(token) ? false : lang, tabindex: place ? -1 : 0, "data-token": token,
+  const word = (token, { text, clings }, place, lang) => el("button", {
+    type: "button", class: clings ? "live-word clings" : "live-word", lang: /^<.*>$/.test(token) ? false : lang, tabindex: place ? -1 : 0, "data-token": token,
     focus: () => touch(place, true), click: () => touch(place, true), pointerenter: () => touch(place, false), pointerleave: leave,
-  }, el("bdi", { translate: "no" }, visible(token)));
+  }, el("bdi", { translate: "no" }, visible(text)));
   return {
     element: el("div", { class: "live-line" }, el("span", { id, class: "live-label" }, both(title)), list),
     /** Show these tokens; those that were there stay, so that only new ones appear. */
-    put(tokens, lang) {
+    put(tokens, lang, subwords = false) {
+      const shown = inLine(tokens, subwords);
       const old = [...list.children], differ = old.findIndex((button, i) => button.dataset.token !== tokens[i]);
       const kept = differ < 0 ? Math.min(old.length, tokens.length) : differ;
       old.slice(kept).forEach((button) => button.remove());
       list.append(...tokens.slice(kept).map((token, i) => {
-        const button = word(token, kept + i, lang);
+        const button = word(token, shown[kept + i], kept + i, lang);
         button.style.setProperty("--order", i); // by CSSOM: a style attribute would be against a policy
         return button;
       }));

@@ -5,9 +5,9 @@ import { connect } from "../page/client.mjs";
 import { engine, engineIsThere } from "../page/engine.mjs";
 import { answerFromFiles } from "../page/files.mjs";
 import { both, el, freshId } from "../page/words.mjs";
-import { written } from "../engine/tokens.mjs";
 import { answer, stillAnswer } from "../translator/answer.mjs";
 import { form } from "../translator/form.mjs";
+import { proposed, textOf } from "../translator/pieces.mjs";
 import { LANG, REFUSALS, SWITCHES } from "../translator/texts.mjs";
 import { KINDS } from "../translator/views.mjs";
 
@@ -28,12 +28,13 @@ function render({ model, el: root }) {
     for (const [key, value] of Object.entries(changes)) model.set(key, value);
     model.save_changes();
   };
-  const ask = asker(model), opened = new Map();
+  const ask = asker(model), opened = new Map(), ready = new Set();
   const entry = () => model.get("models").find((each) => each.name === model.get("name")) ?? model.get("models")[0];
   const shown = () => entry().example;
   let running = null, going = null;
 
-  const status = el("p", { class: "live-status", role: "status" });
+  const label = freshId(), status = el("p", { id: label, class: "live-status", role: "status" });
+  const bar = el("progress", { hidden: true, "aria-labelledby": label });
   const say = (...content) => status.replaceChildren(...content.flat());
   const submit = (text) => (text === model.get("text") ? translate() : set({ text }));
   const fields = form({
@@ -47,7 +48,7 @@ function render({ model, el: root }) {
     },
   });
   const view = answer({ model, set, example: shown, submit });
-  root.replaceChildren(el("div", { class: "live" }, fields.element, status, view.words, fields.switches, view.element));
+  root.replaceChildren(el("div", { class: "live" }, fields.element, status, bar, view.words, fields.switches, view.element));
 
   /** The engine, started once. */
   const engineNow = () => (running ??= (engineIsThere() ? Promise.resolve() : ask("engine", "engine")).then(() => connect(engine())));
@@ -55,7 +56,10 @@ function render({ model, el: root }) {
   /** Open a model once; what failed may succeed the next time. */
   function open(name) {
     if (!opened.has(name)) {
-      opened.set(name, Promise.all([engineNow(), ask("model", name)]).then(([found, { bytes }]) => found.open(name, bytes).then(() => found)));
+      const arrive = (count) => { if (name === entry().name && shown()?.bytes) bar.value = count / shown().bytes; };
+      bar.removeAttribute("value");
+      opened.set(name, Promise.all([engineNow(), ask("model", name, arrive)]).then(([found, { bytes }]) =>
+        found.open(name, bytes).then(() => { ready.add(name); return found; })));
       opened.get(name).catch(() => { opened.delete(name); });
       engineNow().catch(() => { running = null; });
     }
@@ -68,9 +72,12 @@ function render({ model, el: root }) {
     const text = model.get("text"), width = model.get("width"), names = model.get("switches").split(" ").filter(Boolean);
     fields.busy(true);
     try {
-      if (!opened.has(name)) say(both(["正在取模型……", "Loading the model …"]));
-      const found = await open(name), began = performance.now();
+      const opening = open(name);
+      bar.hidden = ready.has(name);
+      if (!bar.hidden) say(both(["正在取模型……", "Loading the model …"]));
+      const found = await opening, began = performance.now();
       if (going !== abort) return;
+      bar.hidden = true;
       const run = (switches) => found.translate(name, text, { width, lengthPenalty: 1, switches }, {
         signal: abort.signal, onStep: ({ tokens }) => view.writing(tokens, LANG[target]),
       });
@@ -84,17 +91,28 @@ function render({ model, el: root }) {
     } catch (error) {
       if (going !== abort && error.reason === "cancelled") return;
       const tell = REFUSALS[error.reason] ?? REFUSALS.failed;
-      say(both(tell(error.details ?? { message: error.message })));
+      say(both(tell(error.details ?? { message: error.message })), ready.has(name) ? [] : back());
     } finally {
-      if (going === abort) { going = null; fields.busy(false); }
+      if (going === abort) { going = null; bar.hidden = true; fields.busy(false); }
     }
+  }
+
+  /** Choose the model again whose translation stands; what to say of it. */
+  function back() {
+    const before = model.get("result")?.model;
+    if (!before || before === entry().name) return [];
+    quiet = true;
+    set({ name: before });
+    quiet = false;
+    fields.follow(shown());
+    return [" ", ...both(REFUSALS.back())];
   }
 
   /** What the engine is to leave out. */
   const taken = (names) => Object.fromEntries(names.map((key) => [key, key !== "headOff" ? true
     : { kind: model.get("kind"), layer: model.get("layer"), head: model.get("head") }]));
   const sentence = (tokens, language) => el("bdi", { translate: "no", lang: LANG[language], class: "live-strong" },
-    written(tokens.filter((token) => token !== "<eos>"), language, shown().capitals));
+    textOf(tokens.filter((token) => token !== "<eos>"), language, shown()));
 
   /** Show the chosen model: its own example first, then, if the text is another one, that. */
   async function present({ first: atStart = false } = {}) {
@@ -102,19 +120,19 @@ function render({ model, el: root }) {
     const before = keys.map((key) => model.get(key));
     if (!entry().example) {
       const { example } = await ask("example", name).catch(() => ({}));
-      if (!example) return say(both(REFUSALS.load()));
+      if (!example) return entry().name === name ? say(both(REFUSALS.load()), back()) : undefined;
       model.set("models", model.get("models").map((each) => (each.name === name ? { ...each, example } : each)));
     }
     if (entry().name !== name) return; // another one was chosen meanwhile
-    const { sentences, source, best, result, capitals } = shown(), ready = written(sentences[0].split(" "), source, capitals);
+    const { sentences, source, best, result } = shown(), own = proposed(sentences[0], shown());
     const asked = keys.some((key, i) => model.get(key) !== before[i]); // by the address, while the example came
-    const kept = model.get("text") && (atStart || asked || source === spoken), text = kept ? model.get("text") : ready;
+    const kept = model.get("text") && (atStart || asked || source === spoken), text = kept ? model.get("text") : own;
     spoken = source;
     quiet = true;
     set({ name, text, ...(best && !atStart && !asked ? { kind: "cross", layer: best.layer, head: best.head } : {}) });
     quiet = false;
     fields.follow(shown());
-    if (text !== ready || model.get("switches") || model.get("width") !== 1) return translate();
+    if (text !== own || model.get("switches") || model.get("width") !== 1) return translate();
     set({ result: { ...result, text, width: 1, switches: "" } });
     say(sentence(result.target, target));
   }
@@ -141,8 +159,9 @@ function render({ model, el: root }) {
 
 /** Ask whoever mounted the widget, the page or a kernel, for a file. */
 function asker(model) {
-  return (load, name) => new Promise((resolve, reject) => {
+  return (load, name, onPart) => new Promise((resolve, reject) => {
     const hear = (message, buffers) => {
+      if (message.name === name && message.loading === load) return onPart?.(message.count);
       if (message.name !== name || (message.loaded ?? message.failed) !== load) return;
       model.off("msg:custom", hear);
       if (message.failed) return reject(Object.assign(new Error("load"), { reason: "load" }));
@@ -159,10 +178,11 @@ const still = (example) => el("div", { class: "live" }, stillAnswer(example, fre
 
 /** The state of a page that has these models, the first shown first: from their examples. */
 function start(examples) {
-  const [{ name, sentences: [first], source, capitals, best }] = examples;
+  const [{ name, sentences: [first], best }] = examples;
   return {
-    models: examples.map(({ name, source, target, model }) => ({ name, source, target, model })),
-    name, text: written(first.split(" "), source, capitals), layer: best?.layer ?? 0, head: best?.head ?? 0,
+    models: examples.map(({ name, source, target, model, ...rest }) =>
+      ({ name, source, target, model, ...(rest.subwords ? { subwords: true, bytes: rest.bytes } : {}) })),
+    name, text: proposed(first, examples[0]), layer: best?.layer ?? 0, head: best?.head ?? 0,
   };
 }
 

@@ -3,20 +3,32 @@
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from attention_book.foundations.bilingual import Bilingual
-from attention_book.live.examples import Exported
+from attention_book.live.exported import Exported, Origin, Subwords, copied
 from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.command.speech.failures import wrong_settings
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import Split, read_lines
+from attention_book.runs.settings import DataSettings
 from attention_book.text import CorpusError, SentencePair, Vocabulary, grammar_corpus
 
-# So many sentences are looked at for a page's proposals.
+# So many sentences are looked at for a page's proposals, drawn evenly from so many: a corpus may
+# begin with its shortest.
 _SENTENCES = 300
+_DRAWN_FROM = 20 * _SENTENCES
+# Of corpora that others have collected: who, where, by which license, and where its text stands.
+_TERMS = {
+    "tatoeba-eng-fra": (
+        "Tatoeba",
+        "https://tatoeba.org",
+        "CC BY 2.0 FR",
+        "https://creativecommons.org/licenses/by/2.0/fr/",
+    ),
+}
 
 
 def missing_for_a_page(found: Learned) -> list[Bilingual]:
@@ -24,7 +36,8 @@ def missing_for_a_page(found: Learned) -> list[Bilingual]:
     missing = []
     config: Any = found.model.config
     if found.codec.settings.unit != "words":
-        missing.append(Bilingual("子词的切分（BPE）", "splitting into subwords (BPE)"))
+        if found.codec.settings.moses:
+            missing.append(Bilingual("Moses 的切分", "splitting by the rules of Moses"))
     elif found.codec.word_rule == "grammar" and found.codec.languages[0] == "fr":
         missing.append(
             Bilingual(
@@ -85,6 +98,19 @@ class AsTrained:
     recipe: AsRecipe
 
 
+@dataclass(frozen=True)
+class AsTrainedOnSubwords(AsTrained):
+    """The same with an open vocabulary.
+
+    Attributes:
+        subwords: How a text becomes subwords.
+        origin: Where the sentences are from, if it is a corpus with a name.
+    """
+
+    subwords: Subwords
+    origin: Origin | None
+
+
 def as_trained(found: Learned) -> Exported:
     """Return a model as the export takes it.
 
@@ -102,8 +128,33 @@ def as_trained(found: Learned) -> Exported:
         target=settings.data.target,
         parts=_parts(found),
     )
-    vocabularies = found.codec.source_vocabulary, found.codec.target_vocabulary
-    return AsTrained(found.model, *vocabularies, recipe)
+    codec = found.codec
+    vocabularies = codec.source_vocabulary, codec.target_vocabulary
+    if codec.source_tokenizer is None:
+        return AsTrained(found.model, *vocabularies, recipe)
+    subwords = Subwords(tokenizer=codec.source_tokenizer, lowercase=codec.settings.lowercase)
+    return AsTrainedOnSubwords(
+        found.model, *vocabularies, recipe, subwords, origin_of(settings.data)
+    )
+
+
+def origin_of(data: DataSettings) -> Origin | None:
+    """Return where a corpus is from that has a name and a license; somebody's own: None.
+
+    >>> origin_of(DataSettings(corpus="phrasebook"))
+    """
+    if data.corpus not in _TERMS:
+        return None
+    lengths = [len(source.split()) for source, _ in read_lines(data)]
+    name, address, license, terms = _TERMS[data.corpus]
+    return Origin(
+        name=name,
+        address=address,
+        license=license,
+        terms=terms,
+        num_pairs=len(lengths),
+        longest=max(lengths),
+    )
 
 
 def safe_name(name: str) -> str:
@@ -116,13 +167,22 @@ def safe_name(name: str) -> str:
 
 
 def _parts(found: Learned) -> dict[str, tuple[SentencePair, ...]]:
-    """Return sentences of each part, with the grammar's alignments where they are known."""
-    train = pairs_of(found, "train")
+    """Return sentences of each part, with alignments as far as they are known."""
+    train = _drawn(found, "train")
     return {
         "train": train,
-        "validation": pairs_of(found, "validation") or train,
-        "random": pairs_of(found, "test") or train,
+        "validation": _drawn(found, "validation") or train,
+        "random": _drawn(found, "test") or train,
     }
+
+
+def _drawn(found: Learned, split: Split) -> tuple[SentencePair, ...]:
+    """Return sentences from all over a part; of subwords those that stay as they are are linked."""
+    pairs = pairs_of(found, split, _DRAWN_FROM)
+    pairs = pairs[:: max(1, len(pairs) // _SENTENCES)][:_SENTENCES]
+    if found.codec.source_tokenizer is None:
+        return pairs
+    return tuple(replace(pair, alignment=copied(pair.source, pair.target)) for pair in pairs)
 
 
 def pairs_of(found: Learned, split: Split, limit: int = _SENTENCES) -> tuple[SentencePair, ...]:
@@ -153,4 +213,4 @@ def _pairs(found: Learned, split: Split, limit: int) -> tuple[SentencePair, ...]
     return tuple(SentencePair(source, target) for source, target in cut if source and target)
 
 
-__all__ = ("as_trained", "missing_for_a_page", "pairs_of", "safe_name")
+__all__ = ("as_trained", "missing_for_a_page", "origin_of", "pairs_of", "safe_name")

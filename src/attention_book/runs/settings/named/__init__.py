@@ -18,6 +18,3 @@ def text_of(name: str) -> str:
     '[data]'
     """
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-
-
-__all__ = ("TEXT_RECIPES", "text_of")
