@@ -10,7 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 #: Public modules that are neither packages nor at the top level.
-DEEPER_MODULES = ("course.notebook", "foundations.shapes")
+DEEPER_MODULES = ("course.notebook", "course.recorded", "foundations.shapes")
 
 
 @dataclass(frozen=True)

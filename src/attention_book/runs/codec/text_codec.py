@@ -113,7 +113,7 @@ class TextCodec:
 
     @property
     def source_tokenizer(self) -> SubwordTokenizer | None:
-        """What cuts a text to translate into subwords; None: it is read in words."""
+        """The tokenizer of a text to translate, or None where it is read in words."""
         return self._source.tokenizer if isinstance(self._source, Subwords) else None
 
     def source_tokens(self, text: str) -> tuple[str, ...]:

@@ -2,9 +2,9 @@
 
 from attention_book.runs.settings.data import CORPORA, DataSettings
 from attention_book.runs.settings.model import ModelSettings
-from attention_book.runs.settings.named import TEXT_RECIPES
 from attention_book.runs.settings.run import RunSettings
 from attention_book.runs.settings.text import TextSettings
+from attention_book.runs.settings.text_recipes import TEXT_RECIPES
 from attention_book.runs.settings.training import TrainingSettings
 
 __all__ = [

@@ -13,8 +13,8 @@ from attention_book.foundations.environment import from_extra
 from attention_book.runs.settings.checking import check_type, known_names
 from attention_book.runs.settings.data import DataSettings
 from attention_book.runs.settings.model import ModelSettings
-from attention_book.runs.settings.named import TEXT_RECIPES, text_of
 from attention_book.runs.settings.text import TextSettings
+from attention_book.runs.settings.text_recipes import TEXT_RECIPES, text_of
 from attention_book.runs.settings.training import TrainingSettings
 
 

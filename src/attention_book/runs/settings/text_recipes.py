@@ -1,8 +1,8 @@
-"""Settings with a name, for real text: a TOML file each, beside this module."""
+"""Settings with a name, for real text: a TOML file each, in the folder ``named``."""
 
 from importlib.resources import files
 
-_FOLDER = files(__name__)
+_FOLDER = files("attention_book.runs.settings") / "named"
 #: The names, in the order of the alphabet.
 TEXT_RECIPES: tuple[str, ...] = tuple(
     sorted(
