@@ -68,7 +68,6 @@ TOPICS = (
     split_heads,
     causal_head,
     positions,
-    real_text,
     rotary,
     alibi,
     layer_norm,

@@ -11,11 +11,13 @@ def main() -> None:
         with from_extra("command", "click"):
             import click  # noqa: F401
         from attention_book.runs.command.program import program
+        from attention_book.runs.engine.memory import keep_freed_memory
     except ImportError as error:
         if "attention-book[" not in str(error):
             raise
         print(f"attention-book: {error}", file=sys.stderr)
         sys.exit(5)
+    keep_freed_memory()
     program.main(prog_name="attention-book")
 
 

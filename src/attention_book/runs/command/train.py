@@ -24,7 +24,6 @@ from attention_book.runs.command.training.beginning import (
     how_to_begin,
 )
 from attention_book.runs.command.training.result import result_told
-from attention_book.runs.engine.memory import keep_freed_memory
 from attention_book.runs.settings import CORPORA, TEXT_RECIPES, RunSettings
 
 _TEXT = Bilingual(
@@ -200,7 +199,6 @@ def train(**chosen: Any) -> None:
 
 def _train(folder: Path, settings: RunSettings, begin: Begin) -> None:
     """Train to the end, or to Ctrl-C, or to an error that says why."""
-    keep_freed_memory()
     name, began = visible(str(folder)), time.monotonic()
     note(Bilingual(f"训练 {name}（Ctrl-C 中断，可以接着训练）", f"training {name} (Ctrl-C saves)"))
     with ending_as_a_run(folder):

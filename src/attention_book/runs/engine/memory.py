@@ -14,10 +14,8 @@ def keep_freed_memory() -> bool:
 
     The scores for a vocabulary of 10,000 words take hundreds of MiB a step. As it is, glibc hands
     such blocks back each time, and the system fills each new page with zeros: a quarter of the
-    time of a small model's step. Other C libraries are left as they are.
-
-    >>> keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
-    True
+    time of a small model's step. Other C libraries are left as they are. It holds for the whole
+    process, so only a program of its own asks for it.
     """
     if platform.libc_ver()[0] != "glibc":
         return False
