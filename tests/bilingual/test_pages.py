@@ -54,7 +54,7 @@ RESTRUCTURED = """.. _to-rest:
 
 .. zh::
 
-   见 :ref:`to-markdown`。
+   见 :ref:`to-markdown`，:math:`e^{-10^6} \\approx \\tfrac{0}{1}`。
 
 .. en::
 
@@ -159,6 +159,14 @@ def test_the_search_page_searches_in_both_languages(built: Project) -> None:
     assert "不该得到权重" in zh_text
     assert "Padding gets no weight" in en_text
     assert list(index) == ["index.html", "markdown.html", "restructured.html"], "in reading order"
+
+
+def test_references_and_formulas_can_be_read_in_the_index(built: Project) -> None:
+    text = (built.html / "search-index.js").read_text(encoding="utf8")
+    index = dict(json.loads(text.removeprefix("window.bookIndex=").rstrip(";\n")))
+    ((_, _, _, zh, en, _),) = index["restructured.html"]
+    assert (zh, en) == ("见 掩码，e^(-10⁶) ≈0/1。", "See Masks.")
+    assert "\ue010" not in text
 
 
 def test_words_of_a_project_can_be_added(built: Project) -> None:

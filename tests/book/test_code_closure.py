@@ -83,12 +83,14 @@ def test_a_training_runs_no_chapter_tools():
     assert not {name for name in reached if name.split(".")[1:2] in (["inspection"], ["exercises"])}
 
 
-def test_a_digest_of_cells_forgets_the_words_of_labels_alone():
+def test_a_digest_of_cells_forgets_the_words_of_labels_and_the_place_of_a_legend_alone():
     cell = 'plot({L("正确", "right"): x}, label=L("位置", "place"), kind="line")'
     said_better = cell.replace("right", "correct").replace("位置", "次序")
     assert digest_of_cells([cell]) == digest_of_cells([said_better])
     assert digest_of_cells([cell]) != digest_of_cells([cell.replace("line", "bar")])
     assert digest_of_cells([cell]) != digest_of_cells([cell.replace(": x", ": y")])
+    elsewhere = cell.replace("kind", 'legend="upper left", kind')
+    assert digest_of_cells([cell]) == digest_of_cells([elsewhere])
     told = ['def f(x):\n    """Say."""\n    return x', 'def f(x):\n    """Tell."""\n    return x']
     assert digest_of_cells(told[:1]) == digest_of_cells(told[1:])
     assert digest_of_cells(["L(name, 'x')"]) != digest_of_cells(["L(other, 'x')"])

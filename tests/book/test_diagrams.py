@@ -39,6 +39,7 @@ CJK = re.compile(r"[\u3400-\u9fff]")
 NAMES = {"softmax", "tanh", "Linear", "True", "False"}
 NAMES |= {"attn_mask", "key_padding_mask", "SDPA", "MHA"}
 NAMES |= {"source", "source_mask", "target_input", "target_output"}
+NAMES |= {"ReLU", "RMSNorm", "SwiGLU", "RoPE", "QK-norm", "norm"}
 NAMES |= {"batch", "position", "head", "query", "d_model", "Transformer"}
 
 everywhere = pytest.mark.parametrize("name", DRAWINGS)
@@ -313,6 +314,20 @@ def test_the_blame_on_the_desk_is_the_gradient():
     assert shown == f"{output:.1f}"
     assert distances == [f"{page - output:+.1f}" for page in pages]
     assert derivatives == [f"{share:+.1f}" for share in scores.grad]
+
+
+def test_two_looks_bring_back_the_word_that_followed():
+    root = drawing("induction-hops")
+    tokens = [words(text) for text in having(root, "dg-token")[:5]]
+    printed = {
+        stage.get("data-stage"): [words(text) for text in having(stage, "dg-text")]
+        for stage in root.findall(f"{SVG}g")
+    }
+    assert printed["1"] == [*tokens, tokens[-1]]  # the keys, the query, and what one look finds
+    assert printed["3"] == ["–", *tokens[:-1]]
+    (asked,) = printed["4"]
+    assert asked == tokens[-1]
+    assert printed["5"] == [tokens[printed["3"].index(asked)]] * 2
 
 
 def test_the_masks_are_those_of_the_package():

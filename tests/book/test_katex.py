@@ -3,7 +3,7 @@ import re
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from website.katex import Katex, KatexError, KeepPunctuation
+from website.katex import Katex, KatexError, KeepPunctuation, hold, is_short
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ d &= 1
 """
 
 
-def test_a_short_formula_keeps_the_chinese_punctuation_after_it():
+def test_a_formula_keeps_the_chinese_punctuation_after_it():
     short, long = nodes.math("", "x_1"), nodes.math("", "x" * 25)
     paragraph = nodes.paragraph("", "", short, nodes.Text("，再"), long, nodes.Text("。完"))
     document = new_document("page")
@@ -77,9 +77,32 @@ def test_a_short_formula_keeps_the_chinese_punctuation_after_it():
     KeepPunctuation(document).run()
     (kept,) = (each for each in document.findall(nodes.inline) if "unbroken" in each["classes"])
     assert kept.astext() == "x_1，"
-    assert paragraph.astext() == "x_1，再" + "x" * 25 + "。完", (
-        "nothing is lost, nothing comes twice"
-    )
+    assert paragraph.astext() == "x_1，再" + "x" * 25 + "完"
+    assert long["closing"] == "。", "a long one takes it into its last box"
+
+
+def test_punctuation_goes_into_the_last_box_of_a_long_formula(katex):
+    html = hold(katex.render("a+b=c", display=False), "。")
+    assert html.count('<span class="katex-base">') == 3
+    assert html.endswith('c</span><span class="closing">。</span></span></span></span>')
+    assert hold("<code>broken</code>", "。") == "<code>broken</code>。"
+
+
+def test_signs_are_counted_and_not_the_letters_of_commands():
+    assert is_short(nodes.math("", r"\mathbf x^\top\mathbf W_Q\mathbf W_K^\top\mathbf x_i"))
+    assert not is_short(nodes.math("", "(1+16+40+300+0)/5=71.4"))
+
+
+def test_a_short_formula_keeps_the_bracket_that_opens_before_it():
+    first, second = nodes.math("", "x_1"), nodes.math("", "x_2")
+    paragraph = nodes.paragraph("", "", nodes.Text("设（"), first, nodes.Text("（"), second)
+    paragraph += nodes.Text("））。")
+    document = new_document("page")
+    document += paragraph
+    KeepPunctuation(document).run()
+    kept = [each for each in document.findall(nodes.inline) if "unbroken" in each["classes"]]
+    assert [each.astext() for each in kept] == ["（x_1", "（x_2）"]
+    assert paragraph.astext() == "设（x_1（x_2））。", "nothing is lost, nothing comes twice"
 
 
 def test_of_equal_texts_the_one_after_the_formula_is_kept_with_it():

@@ -68,3 +68,9 @@ def test_limits_are_one_number_or_one_for_each() -> None:
             limits(bad, source, mask)
     with pytest.raises(ValueError, match=r"source_mask: .* \(3, 5\), got \(3, 4\)"):
         limits(7, source, mask[:, :4])
+
+
+def test_special_tokens_outside_the_vocabulary_are_none() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0]])
+    found = next_log_probs(logits, SpecialIds(pad=3, bos=1, eos=4))
+    assert torch.equal(found[0].isfinite(), torch.tensor([True, False, True]))

@@ -13,6 +13,7 @@ from attention_book.attention import (
     DotProductAttention,
     MultiHeadAttention,
     RelativePositions,
+    causal_mask,
 )
 from attention_book.decoding import greedy_search
 from attention_book.inspection.interventions import (
@@ -22,9 +23,15 @@ from attention_book.inspection.interventions import (
     only_heaviest,
     shuffled,
     without_heaviest,
+    without_pairs,
     without_random,
 )
-from attention_book.models import Seq2Seq, Seq2SeqConfig
+from attention_book.models import (
+    CausalLanguageModel,
+    LanguageModelConfig,
+    Seq2Seq,
+    Seq2SeqConfig,
+)
 
 BATCH, QUERIES, KEYS, FEATURES = 2, 3, 5, 7
 KINDS = ("bahdanau", "luong-general")
@@ -347,3 +354,77 @@ def test_a_bias_of_the_call_counts():
         output = attention(queries, keys, keys, mask, bias=bias)
     torch.testing.assert_close(seen[0][0], attention.weights(queries, keys, mask, bias=bias))
     torch.testing.assert_close(output, attention(queries, keys, keys, mask, bias=bias))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_causal_model_does_not_see_the_future(change):
+    torch.manual_seed(2)
+    model = CausalLanguageModel(LanguageModelConfig(vocabulary=11, dropout=0.0)).eval()
+    tokens = torch.randint(4, 11, (BATCH, 7))
+    other = tokens.clone()
+    other[:, 4:] = tokens[:, 4:] % 7 + 4  # other words from place 4 on
+    seen = []
+    for text in tokens, other:
+        torch.manual_seed(3)
+        with changed_attention(model.stack.layers[0].self_attention, change):
+            seen.append(model(text))
+    assert torch.equal(seen[0][:, :4], seen[1][:, :4])
+    assert not torch.allclose(seen[0][:, 4:], seen[1][:, 4:])
+    assert not torch.allclose(seen[0], model(tokens), atol=1e-4)
+
+
+@pytest.mark.parametrize("rank", [None, 2, 3, 4])
+@pytest.mark.parametrize("offset", [0, 2])
+def test_what_may_be_seen_is_what_the_call_says(multi_head, rank, offset):
+    x, mask = long_question()
+    mask = {None: None, 2: mask[0, 0], 3: mask[:, 0], 4: mask}[rank]
+    asking, past = x[:, offset:], multi_head.project(x)
+    here = None if mask is None else mask[..., offset:, :]
+    seen = []
+    with changed_attention(multi_head, lambda *call: seen.append(call) or call[0]):
+        multi_head(asking, past, mask=here, offset=offset, is_causal=True)
+    weights, visible = seen[0]
+    assert torch.equal(visible, weights > 0)  # a softmax leaves nothing that it may see at 0
+
+
+def test_raw_keys_begin_where_the_queries_do(multi_head):
+    x, _ = long_question()
+    seen = []
+    with changed_attention(multi_head, lambda *call: seen.append(call) or call[0]):
+        multi_head(x, x, offset=3, is_causal=True)
+    assert torch.equal(seen[0][1], causal_mask(KEYS).expand(BATCH, HEADS, -1, -1))
+
+
+@given(seed=st.integers(0, 999))
+def test_without_pairs_is_a_softmax_with_them_masked(seed):
+    queries, keys, mask = question(seed)
+    chosen = torch.rand(BATCH, QUERIES, KEYS, generator=torch.Generator().manual_seed(seed)) < 0.3
+    module = DotProductAttention()
+    weights = module.weights(queries, keys, mask)
+    expected = module.weights(queries, keys, mask & ~chosen)
+    torch.testing.assert_close(without_pairs(chosen)(weights, mask), expected, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("rank", [2, 3, 4])
+def test_a_look_is_cut_from_all_heads_or_from_each_its_own(multi_head, rank):
+    x, chosen = long_question()
+    chosen = {2: chosen[0, 0], 3: chosen[:, 0], 4: chosen}[rank]
+    whole = (chosen if rank == 4 else chosen.view(-1, 1, KEYS, KEYS)).expand(BATCH, HEADS, -1, -1)
+    with changed_attention(multi_head, without_pairs(chosen)):
+        output = multi_head(x, x, x)
+    expected = multi_head.weights(x, x, ~whole)
+    torch.testing.assert_close(output, multi_head.combine(expected, x))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_pairs_that_fit_nothing_are_refused(multi_head):
+    x, _ = long_question()
+    with pytest.raises(TypeError, match="chosen: expected a boolean tensor"):
+        without_pairs(torch.zeros(KEYS, KEYS))
+    for shape in ((KEYS, KEYS + 1), (KEYS,), (BATCH + 1, KEYS, KEYS)):
+        chosen = torch.zeros(shape, dtype=torch.bool)
+        with (
+            changed_attention(multi_head, without_pairs(chosen)),
+            pytest.raises(ValueError, match=r"chosen: expected .*\(2, 4, 5, 5\), got"),
+        ):
+            multi_head(x, x, x)

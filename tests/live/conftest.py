@@ -15,12 +15,17 @@ from attention_book.live import bundle
 NUMBERS = """
 const written = (key, value) =>
   typeof value === "number" && !Number.isFinite(value) ? { number: String(value) } : value;
+function figureNamed(name) {
+  const { modules } = attentionBookLive;
+  const named = (each) => each.startsWith("figures/") && each.endsWith("/" + name);
+  return modules[Object.keys(modules).find(named)].default;
+}
 function computed(figure, state) {
-  const { begin, compute } = attentionBookLive.modules["figures/" + figure].default;
+  const { begin, compute } = figureNamed(figure);
   return JSON.stringify(compute({ ...begin, ...JSON.parse(state) }), written);
 }
 function drawn(figure, state) {
-  const { begin, still } = attentionBookLive.modules["figures/" + figure].default;
+  const { begin, still } = figureNamed(figure);
   return still({ ...begin, ...JSON.parse(state) }).outerHTML;
 }
 """

@@ -29,7 +29,7 @@ def test_it_draws_its_start_and_says_so_in_both_languages(name: str, draw) -> No
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_control_names_a_value_of_the_start(name: str, engine: MiniRacer) -> None:
-    figure = f'attentionBookLive.modules["figures/{name}"].default'
+    figure = f'figureNamed("{name}")'
     begin = json.loads(engine.eval(f"JSON.stringify({figure}.begin)"))
     keys = json.loads(
         engine.eval(f"JSON.stringify({figure}.controls.map((each) => each.key ?? null))")
@@ -41,7 +41,7 @@ def test_every_control_names_a_value_of_the_start(name: str, engine: MiniRacer) 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_the_start_survives_the_address_and_nonsense_does_not(name: str, engine: MiniRacer) -> None:
-    figure = f'attentionBookLive.modules["figures/{name}"].default'
+    figure = f'figureNamed("{name}")'
     lost = f"""JSON.stringify(Object.entries({figure}.address).filter(([key, parse]) =>
         parse(String({figure}.begin[key])) !== {figure}.begin[key]).map(([key]) => key))"""
     assert json.loads(engine.eval(lost)) == []

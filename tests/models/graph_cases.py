@@ -21,6 +21,8 @@ from attention_book.attention import (
 )
 from attention_book.models import (
     CausalLanguageModel,
+    DecoderConfig,
+    DecoderLanguageModel,
     LanguageModelConfig,
     MaskedLanguageModel,
     Transformer,
@@ -94,6 +96,13 @@ def models() -> dict[str, Callable[[], Case]]:
     return of_positions | {
         "pre-norm, tied": lambda: Case(transformer(norm="pre", tied=True), source, mask, target),
         "causal language model": lambda: Case(CausalLanguageModel(config).eval(), target),
+        "decoder-only": lambda: Case(
+            DecoderLanguageModel(
+                DecoderConfig(vocabulary=WORDS, num_kv_heads=2, qk_norm=True, windows=(2, None))
+            ).eval(),
+            source,
+            mask,
+        ),
         "masked language model": lambda: Case(MaskedLanguageModel(config).eval(), source, mask),
     }
 

@@ -49,6 +49,13 @@ def test_an_empty_label_keeps_the_legend_away():
     assert curves([0, 1], {"": [0, 1]}).get_legend() is None
 
 
+def test_a_legend_above_lies_over_no_curve():
+    axes = curves(range(9), {L("一", "a"): range(9), "b": range(9, 0, -1)}, legend="above")
+    axes.figure.draw_without_rendering()
+    assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1 - 1
+    assert axes.get_legend().get_window_extent().y1 <= axes.figure.bbox.y1
+
+
 def test_scales_and_limits():
     axes = curves(
         [1, 10], {"a": [1, 10]}, logx=True, logy=True, xlim=(1.0, 10.0), ylim=(0.1, 100.0)

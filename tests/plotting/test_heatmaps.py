@@ -189,3 +189,10 @@ def test_cells_too_narrow_for_their_numbers_are_not_square(height, aspect):
     axes.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in axes.texts[:3]]
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_numbers_get_smaller_before_they_touch():
+    axes = heatmap(torch.rand(9, 9), annotate=True, size=(2.0, 3.0))
+    axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts[:9]]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))

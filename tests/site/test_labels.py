@@ -14,6 +14,7 @@ NAMES = {
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
+    "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
@@ -51,6 +52,7 @@ def leftovers(page: Any, language: str) -> list[str]:
     """What is written in the other language."""
     troubles = []
     for kind, text, where in page.evaluate(WALK, language):
+        text = text.replace("\u2060", "")  # what keeps a line from breaking there
         if language == "zh":
             prose = IDENTIFIER.sub("", text)
             foreign = [word for word in ENGLISH.findall(prose) if word not in NAMES]

@@ -80,8 +80,9 @@ def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url:
     keys = page.evaluate(
         """name => {
           const { modules } = attentionBookLive;
-          const found = modules['figures/' + name] ?? modules['widgets/' + name];
-          return Object.keys(found.default.address);
+          const isFigure = (path) => path.startsWith('figures/') && path.endsWith('/' + name);
+          const path = Object.keys(modules).find(isFigure) ?? 'widgets/' + name;
+          return Object.keys(modules[path].default.address);
         }""",
         page.locator(f"#{live[1]}").get_attribute("data-live"),
     )

@@ -1,5 +1,11 @@
 """Attention mechanisms, one module for each idea."""
 
+from attention_book.attention.efficient.fixed_state.chunks import (
+    fixed_state_attention,
+    fixed_state_weights,
+    unit_length,
+)
+from attention_book.attention.efficient.fixed_state.state import FixedState
 from attention_book.attention.efficient.flash import tiled_attention
 from attention_book.attention.efficient.linear import (
     LinearState,
@@ -43,12 +49,25 @@ from attention_book.attention.masks import (
 )
 from attention_book.attention.multi_head.heads import merge_heads, split_heads
 from attention_book.attention.multi_head.kv_cache import KVCache
+from attention_book.attention.multi_head.latent import LatentAttention
 from attention_book.attention.multi_head.multi_head import MultiHeadAttention
+from attention_book.attention.multi_head.paged_cache import BlockPool, PagedCache
 from attention_book.attention.multi_head.pooled_heads import pooled_heads
 from attention_book.attention.multi_head.self_attention import SelfAttention
+from attention_book.attention.multi_head.sinks import SinkAttention
+from attention_book.attention.multi_head.window_cache import WindowAttention, WindowCache, near_mask
 from attention_book.attention.positions.alibi import AlibiPositions, alibi_slopes
 from attention_book.attention.positions.learned import LearnedPositions
 from attention_book.attention.positions.relative import RelativePositions
+from attention_book.attention.positions.rope_scaling import (
+    DynamicNtkScaling,
+    LinearScaling,
+    Llama3Scaling,
+    NtkScaling,
+    RopeScaling,
+    YarnScaling,
+    rotary_frequencies,
+)
 from attention_book.attention.positions.rotary import RotaryPositions
 from attention_book.attention.positions.scheme import NoPositions, Positions
 from attention_book.attention.positions.sinusoidal import SinusoidalPositions, sinusoids
@@ -95,37 +114,50 @@ __all__ = [
     "Attention",
     "BilinearScore",
     "BlockPlan",
+    "BlockPool",
     "ConcatLinearScore",
     "ConcatTanhSumScore",
     "CosineScore",
     "DotProductAttention",
     "DotScore",
+    "DynamicNtkScaling",
+    "FixedState",
     "GaussianScore",
     "HardAttention",
     "KVCache",
     "Kernel",
     "KernelRegression",
     "KeyProjectingScore",
+    "LatentAttention",
     "LearnableKernelRegression",
     "LearnedPositions",
+    "LinearScaling",
     "LinearState",
+    "Llama3Scaling",
     "LocalAttention",
     "LocationAttention",
     "MultiHeadAttention",
     "NoPositions",
+    "NtkScaling",
     "OverProjectedKeys",
+    "PagedCache",
     "PartialAttention",
     "Positions",
     "PredictiveLocalAttention",
     "RelativePositions",
+    "RopeScaling",
     "RotaryPositions",
     "RunningMean",
     "Sample",
     "ScaledDotScore",
     "Score",
     "SelfAttention",
+    "SinkAttention",
     "SinusoidalPositions",
     "T5Buckets",
+    "WindowAttention",
+    "WindowCache",
+    "YarnScaling",
     "additive_from_mask",
     "alibi_slopes",
     "average_pooling",
@@ -138,6 +170,8 @@ __all__ = [
     "dot_product_attention",
     "dot_product_weights",
     "elu_features",
+    "fixed_state_attention",
+    "fixed_state_weights",
     "global_mask",
     "ignore_from_mask",
     "kernel_weights",
@@ -153,15 +187,18 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "nadaraya_watson",
+    "near_mask",
     "plan_blocks",
     "pooled_heads",
     "random_mask",
     "reach",
     "reinforce_surrogate",
     "relative_bucket",
+    "rotary_frequencies",
     "sinusoids",
     "split_heads",
     "strided_mask",
     "tiled_attention",
+    "unit_length",
     "window_mask",
 ]

@@ -10,21 +10,39 @@ from attention_book.decoding.sampling import (
     sample,
     with_temperature,
 )
+from attention_book.decoding.speculative import (
+    Speculation,
+    acceptance_probabilities,
+    acceptance_rate,
+    expected_words,
+    residual_distribution,
+    round_law,
+    speculative_sample,
+    verify_drafts,
+)
 from attention_book.decoding.translate import Translation, attention_of, translate
 
 __all__ = [
     "BeamStep",
     "Hypothesis",
+    "Speculation",
     "Translation",
+    "acceptance_probabilities",
+    "acceptance_rate",
     "attention_of",
     "beam_search",
     "beam_trace",
+    "expected_words",
     "greedy_search",
     "keep_top_k",
     "keep_top_p",
     "length_factor",
     "next_distribution",
+    "residual_distribution",
+    "round_law",
     "sample",
+    "speculative_sample",
     "translate",
+    "verify_drafts",
     "with_temperature",
 ]

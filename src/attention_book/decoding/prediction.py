@@ -31,7 +31,8 @@ def next_log_probs(logits: StepLogits, ids: SpecialIds) -> StepLogits:
     """
     precise = torch.promote_types(logits.dtype, torch.float32)
     log_probs = torch.log_softmax(logits.to(precise), dim=-1)
-    log_probs[:, [ids.pad, ids.bos]] = -torch.inf
+    size = log_probs.shape[-1]  # a special token outside of the vocabulary: there is none
+    log_probs[:, [each for each in (ids.pad, ids.bos) if each < size]] = -torch.inf
     if not log_probs.amax(dim=-1).isfinite().all():
         raise ValueError(
             "model: expected a finite logit for some word, got none; has the training diverged?"

@@ -166,7 +166,7 @@ def sample(
     (5, 6)
     """
     ids = special_ids(model)
-    _check_prompt(prompt, ids)
+    check_prompt(prompt, ids)
     check_sizes(max_tokens=max_tokens)
     distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     written: list[Tensor] = []
@@ -192,7 +192,12 @@ def sample(
     ]
 
 
-def _check_prompt(prompt: TokenIds, ids: SpecialIds) -> None:
+def check_prompt(prompt: TokenIds, ids: SpecialIds) -> None:
+    """Check that there is something to go on from, and that it has no padding and no end.
+
+    Raises:
+        ValueError: if not.
+    """
     if prompt.ndim != 2 or prompt.shape[1] == 0:
         raise ValueError(
             "prompt: expected the axes (batch, token) with at least one token, "

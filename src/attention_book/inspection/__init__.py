@@ -26,9 +26,19 @@ from attention_book.inspection.interventions import (
     only_heaviest,
     shuffled,
     without_heaviest,
+    without_pairs,
     without_random,
 )
 from attention_book.inspection.memory import peak_bytes
+from attention_book.inspection.relations import after_earlier, places_back
+from attention_book.inspection.roofline import (
+    CachedToken,
+    Roofline,
+    StepCost,
+    decoding_step,
+    fastest_seconds,
+    measured_roofline,
+)
 from attention_book.inspection.teacher_forced import (
     gold_weights,
     target_log_probs,
@@ -36,11 +46,17 @@ from attention_book.inspection.teacher_forced import (
 )
 
 __all__ = [
+    "CachedToken",
     "Head",
+    "Roofline",
+    "StepCost",
+    "after_earlier",
     "attention_heads",
     "capture_attention",
     "changed_attention",
+    "decoding_step",
     "even",
+    "fastest_seconds",
     "forced_attention",
     "gold_weights",
     "gradient_times_input",
@@ -49,11 +65,13 @@ __all__ = [
     "influence",
     "information_flow",
     "jacobian_norms",
+    "measured_roofline",
     "offset_profile",
     "only_heaviest",
     "operations",
     "path_length",
     "peak_bytes",
+    "places_back",
     "pruned",
     "rank_correlation",
     "replacement_effects",
@@ -64,5 +82,6 @@ __all__ = [
     "weight_on",
     "without_heads",
     "without_heaviest",
+    "without_pairs",
     "without_random",
 ]

@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from attention_book.attention import MultiHeadAttention
+from attention_book.attention import KVCache, LatentAttention, MultiHeadAttention, causal_mask
+from attention_book.foundations.checks import check_boolean
 from attention_book.foundations.shapes import Values, Weights
 from attention_book.inspection.capture import arguments_of, call_with
 
@@ -45,7 +46,7 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
             :class:`~attention_book.attention.MultiHeadAttention`.
         change: Called with the weights (\\*batch, query, key), those of every head where there
             are heads, and a mask of the same shape, True = may be seen; returns weights of the
-            same shape.
+            same shape. What ``is_causal`` hides in a call may not be seen either.
 
     Raises:
         TypeError: if ``attention`` has no ``weights`` method.
@@ -73,7 +74,7 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
     def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
         arguments = arguments_of(module, args, kwargs)
         own = call_with(module.weights, arguments)
-        changed = change(own, _visible(own, arguments["mask"], module))
+        changed = change(own, _visible(own, arguments, module))
         if changed.shape != own.shape:
             raise ValueError(
                 f"change: expected weights of the shape {tuple(own.shape)}, "
@@ -198,12 +199,65 @@ def without_random(
     return _without(weights, lots.masked_fill(~visible, -1).argmax(dim=-1, keepdim=True))
 
 
-def _visible(own: Weights, mask: Tensor | None, module: nn.Module) -> Visible:
+def without_pairs(chosen: Bool[Tensor, "*#batch #query #key"]) -> Change:
+    """Return a change that hides chosen keys from chosen queries; the others share their weight.
+
+    .. math:: \\alpha'_{qk} = \\frac{\\alpha_{qk}\\,[(q, k) \\text{ not chosen}]}
+        {\\sum_{l:\\,(q, l) \\text{ not chosen}} \\alpha_{ql}}
+
+    That is what a softmax with these pairs masked returns; a query that keeps no key gets 0.
+    One kind of look ("at the token before") can so be cut from all heads of a module at once,
+    where switching one head off leaves the work to others.
+
+    Args:
+        chosen: True = this query may no longer see this key, (query, key) or
+            (batch, query, key) for all heads, (batch, head, query, key) for each.
+
+    Returns:
+        A change for :func:`changed_attention`.
+
+    Raises:
+        TypeError: if ``chosen`` is not boolean.
+        ValueError: when the module runs, if the shape does not fit its weights.
+
+    >>> itself = torch.eye(3, dtype=torch.bool)
+    >>> change = without_pairs(itself)
+    >>> change(torch.tensor([[0.5, 0.2, 0.3]] * 3), torch.ones(3, 3, dtype=torch.bool))
+    tensor([[0.0000, 0.4000, 0.6000],
+            [0.6250, 0.0000, 0.3750],
+            [0.7143, 0.2857, 0.0000]])
+    """
+    check_boolean("chosen", chosen, "no longer seen")
+
+    def change(weights: Weights, visible: Visible) -> Weights:
+        hidden = chosen.unsqueeze(1) if chosen.ndim == 3 and weights.ndim == 4 else chosen
+        _check_chosen(hidden, weights)
+        return _normalized(weights.masked_fill(hidden, 0))
+
+    return change
+
+
+def _visible(own: Weights, arguments: dict[str, Any], module: nn.Module) -> Visible:
+    """Return what a call lets its queries see: by its mask, and by ``is_causal``."""
+    mask: Tensor | None = arguments["mask"]
     if mask is None:
-        return torch.ones_like(own, dtype=torch.bool)
-    if isinstance(module, MultiHeadAttention) and mask.ndim == 3:
+        mask = torch.ones_like(own, dtype=torch.bool)
+    elif isinstance(module, MultiHeadAttention | LatentAttention) and mask.ndim == 3:
         mask = mask.unsqueeze(1)  # one for all heads
+    if arguments.get("is_causal"):
+        cached = isinstance(arguments["keys"], KVCache)  # else the keys begin with the queries
+        offset = arguments.get("offset", 0) if cached else 0
+        mask = mask & causal_mask(*own.shape[-2:], offset=offset, device=own.device)
     return mask.expand_as(own)
+
+
+def _check_chosen(hidden: Tensor, weights: Weights) -> None:
+    sizes = zip(reversed(hidden.shape), reversed(weights.shape), strict=False)
+    if not 2 <= hidden.ndim <= weights.ndim or any(have not in (1, want) for have, want in sizes):
+        raise ValueError(
+            "chosen: expected a shape that broadcasts to the weights' (*batch, query, key) = "
+            f"{tuple(weights.shape)}, got {tuple(hidden.shape)}"
+        )
 
 
 def _average(weights: Weights, values: Values) -> Tensor:
@@ -212,7 +266,10 @@ def _average(weights: Weights, values: Values) -> Tensor:
 
 def _without(weights: Weights, hidden: Tensor) -> Weights:
     """Set one weight of each row to 0 and scale the others up; nothing is left of one key."""
-    rest = weights.scatter(-1, hidden, 0)
+    return _normalized(weights.scatter(-1, hidden, 0))
+
+
+def _normalized(rest: Weights) -> Weights:
     total = rest.sum(dim=-1, keepdim=True)
     return rest / total.where(total > 0, 1)
 
@@ -225,5 +282,6 @@ __all__ = [
     "only_heaviest",
     "shuffled",
     "without_heaviest",
+    "without_pairs",
     "without_random",
 ]

@@ -55,7 +55,7 @@ def core() -> str:
 
 def figure(name: str) -> str:
     """Return the script of one figure, to be loaded after :func:`core`."""
-    return registered(f"figures/{name}", without=CORE)
+    return registered(figure_module(name), without=CORE)
 
 
 def widget(name: str) -> str:
@@ -89,8 +89,20 @@ def styles() -> str:
 
 
 def figures() -> list[str]:
-    """Return the names of all figures."""
-    return sorted(path.stem for path in (MODULES / "figures").glob("*.mjs"))
+    """Return the names of all figures, in whatever folder they stand."""
+    return sorted(path.stem for path in (MODULES / "figures").rglob("*.mjs"))
+
+
+def figure_module(name: str) -> str:
+    """Return the module of a figure by its path below ``modules/``: ``figures/today/roofline``.
+
+    Raises:
+        FileNotFoundError: if there is no such figure.
+    """
+    found = list((MODULES / "figures").rglob(f"{name}.mjs"))
+    if not found:
+        raise FileNotFoundError(f"no live figure {name!r}: there are {', '.join(figures())}")
+    return found[0].relative_to(MODULES).with_suffix("").as_posix()
 
 
 def widgets() -> list[str]:

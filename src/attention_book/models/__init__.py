@@ -1,5 +1,13 @@
 """Models for translation, language, images and forecasting; translators share one protocol."""
 
+from attention_book.models.decoder.block import DecoderBlock
+from attention_book.models.decoder.config import DecoderConfig, RotarySettings
+from attention_book.models.decoder.gated_feed_forward import GatedFeedForward
+from attention_book.models.decoder.model import DecoderLanguageModel
+from attention_book.models.decoder.pretrained.load import Pretrained, load_pretrained
+from attention_book.models.decoder.pretrained.model_folder import PretrainedError
+from attention_book.models.decoder.rms_norm import RMSNorm
+from attention_book.models.decoder.state import DecoderLanguageState
 from attention_book.models.forecasting.baselines import (
     Autoregression,
     differenced,
@@ -16,6 +24,7 @@ from attention_book.models.language.model import (
 )
 from attention_book.models.language.ngrams import NgramModel, NgramState
 from attention_book.models.language.state import LanguageState
+from attention_book.models.lora import LoRA, add_lora, load_lora, lora_state, merge_lora
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
@@ -48,6 +57,10 @@ __all__ = [
     "BahdanauDecoder",
     "CausalLanguageModel",
     "Decoder",
+    "DecoderBlock",
+    "DecoderConfig",
+    "DecoderLanguageModel",
+    "DecoderLanguageState",
     "DecoderLayer",
     "DecoderState",
     "Encoder",
@@ -55,16 +68,22 @@ __all__ = [
     "FixedContextDecoder",
     "Forecaster",
     "ForecasterConfig",
+    "GatedFeedForward",
     "LanguageModel",
     "LanguageModelConfig",
     "LanguageState",
     "LayerConfig",
     "LayerStack",
+    "LoRA",
     "LuongDecoder",
     "MaskedLanguageModel",
     "NgramModel",
     "NgramState",
+    "Pretrained",
+    "PretrainedError",
+    "RMSNorm",
     "RecurrentEncoder",
+    "RotarySettings",
     "SelfAttentionLayer",
     "Seq2Seq",
     "Seq2SeqConfig",
@@ -77,11 +96,16 @@ __all__ = [
     "VisionTransformer",
     "VisionTransformerConfig",
     "Writer",
+    "add_lora",
     "differenced",
     "fit_autoregression",
     "from_patches",
     "from_torch",
     "grid_sinusoids",
+    "load_lora",
+    "load_pretrained",
+    "lora_state",
+    "merge_lora",
     "patches",
     "persistence",
     "seasonal_naive",

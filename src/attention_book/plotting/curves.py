@@ -66,7 +66,8 @@ def curves(
         logy: make the vertical axis logarithmic.
         xlim: the ends of the horizontal axis.
         ylim: the ends of the vertical axis.
-        legend: where the legend stands, in Matplotlib's words ("upper right").
+        legend: where the legend stands, in Matplotlib's words ("upper right"), or "above" the
+            axes, where the curves leave no corner free.
 
     Returns:
         The axes.
@@ -96,7 +97,7 @@ def curves(
         axes.set(xlim=xlim, ylim=ylim)
         _name(axes, xlabel, ylabel, title)
         if any(heights):
-            axes.legend(loc=legend)  # type: ignore[call-overload]
+            _place_legend(axes, legend)
     return axes
 
 
@@ -236,6 +237,13 @@ def _axes(given: Axes | None) -> Axes:
         _, given = plt.subplots()
     given.tick_params(labelfontfamily=list(FONT_FAMILY))
     return given
+
+
+def _place_legend(axes: Axes, place: str) -> None:
+    if place == "above":  # one line below another: side by side, two languages would not fit
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1))
+    else:
+        axes.legend(loc=place)  # type: ignore[call-overload]
 
 
 def _name(axes: Axes, xlabel: str | None, ylabel: str | None, title: str | None) -> None:

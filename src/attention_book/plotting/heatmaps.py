@@ -241,11 +241,21 @@ def _write_values(axes: Axes, cells: Array) -> None:
 
 
 def _part_touching_numbers(axes: Axes) -> None:
-    """Give up square cells where they are too narrow for their numbers."""
+    """Give up square cells where they are too narrow for their numbers; then write smaller."""
+    room = _room_for_numbers(axes)
+    if room < 1.2:
+        axes.set_aspect("auto")
+        room = _room_for_numbers(axes)
+    if room < 1.1:
+        plt.setp(axes.texts, size=TICK_SIZE * room / 1.1)
+
+
+def _room_for_numbers(axes: Axes) -> float:
+    """How often the widest number fits into the width of its cell."""
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     widest = max(text.get_window_extent().width for text in axes.texts)
-    if axes.transData.transform((1, 0))[0] - axes.transData.transform((0, 0))[0] < 1.2 * widest:
-        axes.set_aspect("auto")
+    left, right = axes.transData.transform([(0, 0), (1, 0)])[:, 0]
+    return float((right - left) / widest)
 
 
 __all__ = ["heatmap", "heatmaps"]

@@ -386,3 +386,63 @@ def test_causal_is_the_causal_mask(kind, num_kv_heads, masked):
         torch.testing.assert_close(
             attention.combine(weights, found[-1], offset=offset), expected, **EXACT
         )
+
+
+class _UnitNorm(torch.nn.Module):
+    """A norm that a test can see: vectors of length 1, times a weight."""
+
+    def __init__(self, d_k):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.rand(d_k, dtype=torch.float64) + 0.5)
+
+    def forward(self, heads):
+        return self.weight * torch.nn.functional.normalize(heads, dim=-1)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_heads_of_a_size_of_their_own(fused):
+    attention = make(d_k=4, num_kv_heads=1, fused=fused)
+    x = draw()[0]
+    assert attention.project(x).keys.shape == (BATCH, 1, QUERIES, 4)
+    whole = attention(x, x, is_causal=True)
+    torch.testing.assert_close(attention.combine(attention.weights(x, x, is_causal=True), x), whole)
+    past = attention.project(x)
+    torch.testing.assert_close(attention(x, past, is_causal=True), whole)
+    assert attention.cache_bytes() == 2 * 4 * 8
+    assert "d_k=4" in repr(attention)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_norms_of_queries_and_keys_come_before_the_positions(fused):
+    norms = _UnitNorm(D_K), _UnitNorm(D_K)
+    attention = make(
+        fused=fused, positions=RotaryPositions(d_k=D_K), query_norm=norms[0], key_norm=norms[1]
+    )
+    x, y, _ = draw()
+    if fused:
+        W_q, W_k, _ = attention.W_qkv.weight.chunk(3)
+    else:
+        W_q, W_k = attention.W_q.weight, attention.W_k.weight
+    rotate = RotaryPositions(d_k=D_K).rotate
+    queries = rotate(norms[0](split_heads(x @ W_q.T, HEADS)))
+    keys = rotate(norms[1](split_heads(y @ W_k.T, HEADS)))
+    expected = (queries @ keys.mT / math.sqrt(D_K)).softmax(dim=-1)
+    torch.testing.assert_close(attention.weights(x, y), expected)
+    torch.testing.assert_close(attention.project(y).keys, keys)
+    torch.testing.assert_close(attention.combine(expected, y), attention(x, y))
+    torch.testing.assert_close(attention(x, attention.project(y)), attention(x, y))
+
+
+def test_with_norms_no_score_exceeds_their_bound():
+    norms = _UnitNorm(D_K), _UnitNorm(D_K)
+    attention = make(query_norm=norms[0], key_norm=norms[1])
+    bound = (norms[0].weight * norms[1].weight).max().item() / math.sqrt(D_K)
+    for size in (1.0, 1e3, 1e6):
+        weights = attention.weights(size * draw()[0], size * draw()[1])
+        assert (weights.amax(dim=-1) / weights.amin(dim=-1)).log().max() <= 2 * bound + 1e-9
+
+
+def test_what_torch_lacks_is_not_converted():
+    for settings in ({"d_k": 4}, {"query_norm": _UnitNorm(D_K)}, {"key_norm": _UnitNorm(D_K)}):
+        with pytest.raises(ValueError, match="torch's attention has no"):
+            attention_to_torch(make(**settings))

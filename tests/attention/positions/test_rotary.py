@@ -67,8 +67,18 @@ def test_gradients():
     assert torch.autograd.gradcheck(lambda x: rotate(x, offset=5), (x,))
 
 
-def test_odd_sizes_are_refused():
+def test_halves_are_neighbors_in_another_order():
+    x = torch.randn(2, 3, 5, 8).double()
+    halves = RotaryPositions(d_k=8, pairing="halves").rotate(x, offset=3)
+    order = torch.arange(8).view(2, 4).T.flatten()  # 0, 4, 1, 5, …
+    neighbors = RotaryPositions(d_k=8).rotate(x[..., order], offset=3)
+    assert torch.equal(halves[..., order], neighbors)
+
+
+def test_odd_sizes_and_unknown_pairings_are_refused():
     with pytest.raises(ValueError, match=r"d_k: expected an even number, .* got 7"):
         RotaryPositions(d_k=7)
     with pytest.raises(ValueError, match="base: expected a positive number"):
         RotaryPositions(d_k=4, base=0.0)
+    with pytest.raises((ValueError, TypeError), match="pairing"):
+        RotaryPositions(d_k=4, pairing="thirds")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 from click.testing import CliRunner
 
@@ -34,6 +35,17 @@ def spoken(line: str | list[str], stdin: str | bytes | None = None, **environmen
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     return Said(found.exit_code, found.stdout, found.stderr)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def as_a_reader_runs_it() -> Iterator[None]:
+    """Let these tests run what a reader runs, without a check of types at every call.
+
+    The checks would take half of their time, and stand over the same functions everywhere else.
+    """
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="session")

@@ -11,14 +11,18 @@ from pathlib import Path
 import pytest
 import torch
 
+from attention_book.course.diagnosis import LANGUAGE_LAWS, planted
 from attention_book.course.diagnosis import LAWS as ALL_LAWS
-from attention_book.course.diagnosis import planted
-from attention_book.models import Transformer, TransformerConfig
+from attention_book.models import DecoderLanguageModel, Transformer, TransformerConfig
+from attention_book.models.decoder.pretrained.families import decoder_config
+from attention_book.models.decoder.pretrained.names import name_in_files
+from attention_book.models.decoder.pretrained.stored_config import StoredConfig
 from attention_book.runs import TextCodec, TextSettings, load_run
 from attention_book.runs.command.describing.corpora import Side, described
 from attention_book.runs.command.describing.heads import best_alignment, head_reports
 from attention_book.runs.command.describing.known import state_of
 from attention_book.runs.command.describing.pages import missing_for_a_page, safe_name
+from attention_book.runs.command.describing.pretrained import LANGUAGE_LAWS as MEANINGS
 from attention_book.runs.command.inspect import LAWS
 from attention_book.runs.command.speech.failures import ExitCode
 from attention_book.runs.command.translators import Learned, learned
@@ -32,6 +36,7 @@ from attention_book.text.corpora import CorpusFile, corpus_files
 
 def test_every_law_is_explained():
     assert set(LAWS) == set(ALL_LAWS)
+    assert set(MEANINGS) == set(LANGUAGE_LAWS)
 
 
 def test_a_healthy_run_obeys_and_a_sick_one_is_found_out(say, beside, monkeypatch):
@@ -231,3 +236,83 @@ def test_what_cannot_be_fetched_is_told(say, alone):
     for line in ("data --fetch", "data grammar --check", "data pairs.tsv --fetch"):
         assert say(line).code == ExitCode.WRONG_LINE
     assert RunSettings().data.corpus in CORPORA
+
+
+# --- inspect --model -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pretrained(tmp_path):
+    """A folder in the layout of Hugging Face, with a model of nine words."""
+    tokenizers = pytest.importorskip("tokenizers")
+    from safetensors.torch import save_file
+
+    settings = {
+        "model_type": "mistral",
+        "vocab_size": 9,
+        "hidden_size": 8,
+        "intermediate_size": 6,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "sliding_window": 2,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    config = decoder_config(StoredConfig(settings, place="config.json"))
+    torch.manual_seed(0)
+    weights = DecoderLanguageModel(config).state_dict().items()
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(settings))
+    save_file(
+        {name_in_files(name, config): value for name, value in weights},
+        folder / "model.safetensors",
+    )
+    words = {
+        word: number
+        for number, word in enumerate(["<unk>", "<s>", "</s>", "a", "girl", "reads", "the"])
+    }
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel(
+            {word: number for number, word in enumerate(words)}, unk_token="<unk>"
+        )
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def test_a_model_of_others_is_looked_into(say, alone, pretrained):
+    line = ["inspect", "--model", str(pretrained), "the girl reads"]
+    found = json.loads(say([*line, "--json", "--attention", "heads.html"]).out)
+    assert (found["family"], found["tokens"]) == ("mistral", ["the", "girl", "reads"])
+    assert found["check_up"] == dict.fromkeys(LANGUAGE_LAWS, True)
+    for layer in found["layers"]:
+        # Two tokens are in the window: the second sees both, the third not the first.
+        assert layer["previous"] + layer["own"] == pytest.approx(1, abs=1e-5)
+        assert layer["window"] == 2
+    page = (alone / "heads.html").read_text()
+    assert "reads" in page
+    assert "Attention heads" in page
+    told = say([*line, "--lang", "zh"])
+    assert told.code == 0
+    assert "mistral 2 × 2 (1)" in told.out
+    assert (alone / "attention.html").exists()
+    one = json.loads(say(["inspect", "--model", str(pretrained), "the", "--json"]).out)
+    assert one["loss"] is None
+
+
+def test_what_a_model_of_others_cannot_be_asked_is_said_in_one_line(say, alone, pretrained):
+    assert say(["inspect", "the girl"]).code == ExitCode.WRONG_LINE
+    assert say(["inspect", "--model", str(pretrained)]).code == ExitCode.WRONG_LINE
+    both = ["inspect", "--model", str(pretrained), "the girl", "--run", "x"]
+    assert say(both).code == ExitCode.WRONG_LINE
+    assert say(["inspect", "--model", str(pretrained), ""]).code == ExitCode.WRONG_LINE
+    nowhere = say(["inspect", "--model", "nowhere", "the girl"])
+    assert nowhere.code == ExitCode.RUN
+    assert "nowhere: expected a folder with a model, got none" in nowhere.err
+    assert len(nowhere.err.splitlines()) == 1
+    (pretrained / "tokenizer.json").unlink()
+    assert say(["inspect", "--model", str(pretrained), "the girl"]).code == ExitCode.RUN
+    assert not (alone / "attention.html").exists()

@@ -1,8 +1,10 @@
 """Splitting vectors into heads, merging them, and sharing keys and values between heads."""
 
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
-from attention_book.attention.masks import check_mask
+from attention_book.attention.masks import causal_mask, check_mask
+from attention_book.foundations.checks import check_weights
 from attention_book.foundations.shapes import Features, Heads
 
 
@@ -152,3 +154,40 @@ def group_mask(mask: Tensor | None, asked: Heads, num_groups: int, num_keys: int
         rows = mask.expand(-1, num_heads // num_groups, num_queries, -1)
         return rows.flatten(1, 2).unsqueeze(1)
     return group_heads(mask.expand(-1, -1, num_queries, -1), num_groups)
+
+
+def check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: int) -> None:
+    """Check that there are weights for each head, and values for each that has its own.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+    if values.shape[1] != num_kv_heads:
+        raise ValueError(f"values: expected {num_kv_heads} heads, got {values.shape[1]}")
+    check_weights(weights, values[:, :1].expand(-1, num_heads, -1, -1))
+
+
+def past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> Tensor:
+    """Hide from each query the keys behind its own position, besides what ``mask`` hides.
+
+    >>> import torch
+    >>> past_only(None, torch.rand(1, 1, 2, 4), torch.rand(1, 1, 3, 4), start=1)
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    """
+    past = causal_mask(asked.shape[-2], keys.shape[-2], offset=start, device=asked.device)
+    return past if mask is None else past & mask
+
+
+def linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
+    """Apply some rows of a linear map; a slice that takes all would still cost the backward.
+
+    >>> import torch
+    >>> linear_rows(nn.Linear(4, 6), torch.rand(2, 4), slice(0, 2)).shape
+    torch.Size([2, 2])
+    """
+    weight: Tensor = linear.weight
+    bias: Tensor | None = linear.bias
+    if rows != slice(0, linear.out_features):
+        weight, bias = weight[rows], None if bias is None else bias[rows]
+    return F.linear(x, weight, bias)

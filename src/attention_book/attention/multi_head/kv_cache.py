@@ -136,6 +136,11 @@ class KVCache:
         """How many keys each example and each head has."""
         return self.keys.shape[2]
 
+    @property
+    def position(self) -> int:
+        """How many tokens were read, and so where the next one stands."""
+        return self.num_keys
+
     def append(self, other: "KVCache") -> "KVCache":
         """Return these keys and values, and the other's after them.
 
@@ -144,7 +149,7 @@ class KVCache:
         Raises:
             ValueError: if the other's batch, heads or features are different.
         """
-        _check_same_axes(self, other)
+        check_same_axes(self, other)
         if torch.is_grad_enabled() or not _alike(self, other):
             return KVCache(
                 torch.cat([self.keys, other.keys], dim=2),
@@ -192,7 +197,14 @@ class KVCache:
         return KVCache(self.keys.contiguous(), self.values.contiguous())
 
 
-def _check_same_axes(first: KVCache, second: KVCache) -> None:
+def check_same_axes(first: KVCache, second: KVCache) -> None:
+    """Check that the second's keys and values can stand behind the first's.
+
+    Raises:
+        ValueError: if their batch, heads or features are different.
+
+    >>> check_same_axes(*(KVCache(torch.rand(2, 4, n, 8), torch.rand(2, 4, n, 8)) for n in (5, 1)))
+    """
     for name in ("keys", "values"):
         mine, others = getattr(first, name), getattr(second, name)
         expected = (*mine.shape[:2], others.shape[2], mine.shape[3])

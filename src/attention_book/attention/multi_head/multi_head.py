@@ -8,13 +8,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.masks import causal_mask
 from attention_book.attention.multi_head.heads import (
     check_divisible,
+    check_given,
     checked_groups,
     group_heads,
     group_mask,
+    linear_rows,
     merge_heads,
+    past_only,
     split_heads,
     ungroup_heads,
 )
@@ -25,7 +27,6 @@ from attention_book.foundations.checks import (
     check_probability,
     check_sequence,
     check_sizes,
-    check_weights,
 )
 from attention_book.foundations.shapes import (
     HeadsMask,
@@ -46,7 +47,12 @@ class MultiHeadAttention(nn.Module):
 
     Vaswani et al. (2017), section 3.2.2, with :math:`d_k = d_v = d_\\text{model} / h`. The
     projections of all heads are stacked in one matrix, and the heads are an axis like the
-    batch, so that their number changes neither the parameters nor the matrix products.
+    batch, so that their number changes neither the parameters nor the matrix products. Today's
+    models often choose :math:`d_k` apart from :math:`d_\\text{model} / h`.
+
+    With ``query_norm`` and ``key_norm``, each head's queries and keys are normalized before they
+    are turned by their positions and compared (QK-norm, Henry et al. 2020): then no score is
+    larger than the norms' weights allow, whatever the projections are.
 
     With fewer heads of keys and values than of queries, head i looks into those of its group,
     :math:`\\lfloor i \\, h_{kv} / h \\rfloor`: grouped-query attention (GQA, Ainslie et al. 2023,
@@ -59,17 +65,20 @@ class MultiHeadAttention(nn.Module):
 
     Args:
         d_model: Size of the queries and of the output.
-        num_heads: Number of heads; it divides ``d_model``.
+        num_heads: Number of heads; it divides ``d_model`` unless ``d_k`` is given.
         num_kv_heads: Number of heads of keys and values; it divides ``num_heads``, and is as
             many when None.
         d_key: Size of the keys before projection; ``d_model`` when None.
         d_value: Size of the values before projection; ``d_model`` when None.
+        d_k: Size of one head's queries, keys and values; ``d_model / num_heads`` when None.
         dropout: Probability of dropping a weight while training.
         bias: Whether the four projections add a bias.
         fused: Keep :math:`W_q, W_k, W_v` as the rows of one matrix, so that self-attention
             is one product; other sizes of keys or values need three.
         positions: How positions enter; None leaves them out.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+        query_norm: Applied to each head's queries, (\\*batch, head, query, d_k); None leaves them.
+        key_norm: The same for the keys, before they are cached.
 
     Raises:
         ValueError: if a number of heads does not divide, or a number is out of range.
@@ -95,33 +104,40 @@ class MultiHeadAttention(nn.Module):
         num_kv_heads: int | None = None,
         d_key: int | None = None,
         d_value: int | None = None,
+        d_k: int | None = None,
         dropout: float = 0.0,
         bias: bool = False,
         fused: bool = True,
         positions: Positions | None = None,
         scale: float | None = None,
+        query_norm: nn.Module | None = None,
+        key_norm: nn.Module | None = None,
     ) -> None:
         """Create the projections."""
         super().__init__()
         d_key = d_model if d_key is None else d_key
         d_value = d_model if d_value is None else d_value
-        check_sizes(d_key=d_key, d_value=d_value)
-        check_divisible(d_model, num_heads)
+        if d_k is None:
+            check_divisible(d_model, num_heads)
+            d_k = d_model // num_heads
+        sizes = {"d_model": d_model, "num_heads": num_heads, "d_k": d_k}
+        check_sizes(**sizes, d_key=d_key, d_value=d_value)
         num_kv_heads = checked_groups(num_heads, num_kv_heads)
         check_probability("dropout", dropout)
         self.d_model, self.d_key, self.d_value = d_model, d_key, d_value
-        self.num_heads, self.num_kv_heads = num_heads, num_kv_heads
+        self.num_heads, self.num_kv_heads, self.d_k = num_heads, num_kv_heads, d_k
         self.dropout, self.scale = dropout, scale
-        d_kv = num_kv_heads * (d_model // num_heads)
-        self._sizes = {"q": d_model, "k": d_kv, "v": d_kv}
+        d_q, d_kv = num_heads * d_k, num_kv_heads * d_k
+        self._sizes = {"q": d_q, "k": d_kv, "v": d_kv}
         self.fused = fused and d_key == d_value == d_model
         if self.fused:
-            self.W_qkv = nn.Linear(d_model, d_model + 2 * d_kv, bias=bias)
+            self.W_qkv = nn.Linear(d_model, d_q + 2 * d_kv, bias=bias)
         else:
-            self.W_q = nn.Linear(d_model, d_model, bias=bias)
+            self.W_q = nn.Linear(d_model, d_q, bias=bias)
             self.W_k = nn.Linear(d_key, d_kv, bias=bias)
             self.W_v = nn.Linear(d_value, d_kv, bias=bias)
-        self.W_o = nn.Linear(d_model, d_model, bias=bias)
+        self.W_o = nn.Linear(d_q, d_model, bias=bias)
+        self.query_norm, self.key_norm = query_norm, key_norm
         self.positions = NoPositions() if positions is None else positions
 
     def forward(
@@ -157,7 +173,7 @@ class MultiHeadAttention(nn.Module):
             weights = self._weights(asked, found.keys, mask, start, is_causal)
             return self._combine(F.dropout(weights, dropout), found.values, start)
         if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):
-            mask, is_causal = _past_only(mask, asked, found.keys, start), False
+            mask, is_causal = past_only(mask, asked, found.keys, start), False
         heads = dot_product_attention(
             group_heads(asked, self.num_kv_heads),
             found.keys,
@@ -189,7 +205,7 @@ class MultiHeadAttention(nn.Module):
             k, v = self._heads(keys, "kv")
         else:
             (k,), (v,) = self._heads(keys, "k"), self._heads(values, "v")
-        return KVCache(self.positions.rotate(k, offset=offset), v)
+        return KVCache(self._placed(k, self.key_norm, offset), v)
 
     def weights(
         self,
@@ -202,12 +218,12 @@ class MultiHeadAttention(nn.Module):
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
         check_sequence("queries", queries, self.d_model)
-        asked = self.positions.rotate(self._heads(queries, "q")[0], offset=offset)
+        asked = self._placed(self._heads(queries, "q")[0], self.query_norm, offset)
         if isinstance(keys, KVCache):
             return self._weights(asked, keys.keys, mask, offset, is_causal)
         check_sequence("keys", keys, self.d_key)
         (compared,) = self._heads(keys, "k")
-        turned = self.positions.rotate(compared, offset=offset)
+        turned = self._placed(compared, self.key_norm, offset)
         return self._weights(asked, turned, mask, 0, is_causal)
 
     def combine(
@@ -242,7 +258,9 @@ class MultiHeadAttention(nn.Module):
         shared = self.num_kv_heads < self.num_heads
         kv_heads = f", num_kv_heads={self.num_kv_heads}" if shared else ""
         scale = "" if self.scale is None else f", scale={self.scale}"
-        return f"num_heads={self.num_heads}{kv_heads}, dropout={self.dropout}{scale}"
+        own = self.num_heads * self.d_k != self.d_model
+        d_k = f", d_k={self.d_k}" if own else ""
+        return f"num_heads={self.num_heads}{kv_heads}{d_k}, dropout={self.dropout}{scale}"
 
     def _ask(
         self, queries: Queries, keys: Keys | KVCache, values: Values | None, offset: int
@@ -253,12 +271,16 @@ class MultiHeadAttention(nn.Module):
             raise ValueError("values: expected None, for the keys bring their values, got a tensor")
         if self.fused and queries is keys and (values is None or values is keys):
             q, k, v = self._heads(queries, "qkv")
-            found = KVCache(self.positions.rotate(k, offset=offset), v)
+            found = KVCache(self._placed(k, self.key_norm, offset), v)
         elif isinstance(keys, KVCache):
             (q,), found = self._heads(queries, "q"), keys
         else:
             (q,), found = self._heads(queries, "q"), self.project(keys, values, offset=offset)
-        return self.positions.rotate(q, offset=offset), found
+        return self._placed(q, self.query_norm, offset), found
+
+    def _placed(self, heads: Tensor, norm: nn.Module | None, offset: int) -> Tensor:
+        """Return queries or keys as they are compared: normalized, then turned by position."""
+        return self.positions.rotate(heads if norm is None else norm(heads), offset=offset)
 
     def _heads(self, x: Tensor, which: str) -> list[Tensor]:
         """Return the heads' queries, keys or values: those of "qkv" that stand in ``which``."""
@@ -267,7 +289,7 @@ class MultiHeadAttention(nn.Module):
             first = sum(self._sizes[letter] for letter in before)
             sizes = [self._sizes[letter] for letter in which]
             rows = slice(first, first + sum(sizes))
-            projected = _linear_rows(self.W_qkv, x, rows).split(sizes, dim=-1)
+            projected = linear_rows(self.W_qkv, x, rows).split(sizes, dim=-1)
         else:
             projected = tuple(getattr(self, f"W_{letter}")(x) for letter in which)
         counts = [self.num_heads if letter == "q" else self.num_kv_heads for letter in which]
@@ -277,7 +299,7 @@ class MultiHeadAttention(nn.Module):
         self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int, is_causal: bool
     ) -> Tensor:
         if is_causal:
-            mask = _past_only(mask, asked, keys, start)
+            mask = past_only(mask, asked, keys, start)
         weights = dot_product_weights(
             group_heads(asked, self.num_kv_heads),
             keys,
@@ -288,7 +310,7 @@ class MultiHeadAttention(nn.Module):
         return ungroup_heads(weights, self.num_heads)
 
     def _combine(self, weights: Tensor, values: Tensor, start: int) -> Tensor:
-        _check_given(weights, values, self.num_heads, self.num_kv_heads)
+        check_given(weights, values, self.num_heads, self.num_kv_heads)
         found = group_heads(weights, self.num_kv_heads) @ values
         heads = ungroup_heads(found, self.num_heads)
         extra = self.positions.value_bias(weights, offset=start)
@@ -300,27 +322,6 @@ class MultiHeadAttention(nn.Module):
         return bias if bias is None else group_heads(bias, self.num_kv_heads)
 
 
-def _check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: int) -> None:
-    if values.shape[1] != num_kv_heads:
-        raise ValueError(f"values: expected {num_kv_heads} heads, got {values.shape[1]}")
-    check_weights(weights, values[:, :1].expand(-1, num_heads, -1, -1))
-
-
-def _past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> Tensor:
-    """Hide from each query the keys behind its own position, besides what ``mask`` hides."""
-    past = causal_mask(asked.shape[-2], keys.shape[-2], offset=start, device=asked.device)
-    return past if mask is None else past & mask
-
-
 def _first_query(keys: Tensor | KVCache, offset: int) -> int:
     """Return where the first query stands among the keys; raw keys begin where it stands."""
     return offset if isinstance(keys, KVCache) else 0
-
-
-def _linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
-    """Apply some rows of a linear map; a slice that takes all would still cost the backward."""
-    weight: Tensor = linear.weight
-    bias: Tensor | None = linear.bias
-    if rows != slice(0, linear.out_features):
-        weight, bias = weight[rows], None if bias is None else bias[rows]
-    return F.linear(x, weight, bias)

@@ -36,10 +36,13 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
         fused=False,
         num_heads=attention.num_heads,
         num_kv_heads=num_kv_heads,
+        d_k=attention.d_k,
         dropout=attention.dropout,
         bias=attention.W_o.bias is not None,
         positions=deepcopy(attention.positions),  # training the one must not change the other
         scale=attention.scale,
+        query_norm=deepcopy(attention.query_norm),
+        key_norm=deepcopy(attention.key_norm),
     ).to(attention.W_o.weight)
     with torch.no_grad():
         for name, whole in _projections(attention).items():

@@ -55,8 +55,9 @@ def attention_to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
     """Return torch's attention, batch first, with copies of the parameters of ours.
 
     Raises:
-        ValueError: if ours has what torch's lacks: grouped heads of keys and values, positions
-            inside attention, another scale; or if only some of the projections that torch joins
+        ValueError: if ours has what torch's lacks: grouped heads of keys and values, a size of
+            the heads that does not fill ``d_model``, norms of queries and keys, positions inside
+            attention, another scale; or if only some of the projections that torch joins
             are frozen.
 
     >>> attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2)).in_proj_weight.shape
@@ -108,6 +109,15 @@ def _check_expressible(module: MultiHeadAttention) -> None:
         raise ValueError(
             f"num_kv_heads: expected num_heads = {module.num_heads}, for torch's attention has "
             f"no groups, got {module.num_kv_heads}"
+        )
+    if module.num_heads * module.d_k != module.d_model:
+        raise ValueError(
+            f"d_k: expected d_model / num_heads = {module.d_model} / {module.num_heads}, for "
+            f"torch's attention has no other, got {module.d_k}"
+        )
+    if module.query_norm is not None or module.key_norm is not None:
+        raise ValueError(
+            "query_norm and key_norm: expected None, for torch's attention has no norms, got one"
         )
     usual = (module.d_model // module.num_heads) ** -0.5
     if module.scale is not None and not math.isclose(module.scale, usual):

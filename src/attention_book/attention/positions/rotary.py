@@ -1,19 +1,20 @@
 """Rotary position embeddings (RoPE, Su et al. 2021): queries and keys, rotated by position."""
 
 from functools import partial
+from typing import Literal, get_args
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from attention_book.attention.positions.growing_table import GrowingTable
+from attention_book.attention.positions.rope_scaling import RopeScaling, rotary_frequencies
 from attention_book.attention.positions.scheme import Positions
-from attention_book.attention.positions.sinusoidal import sinusoids
-from attention_book.foundations.checks import (
-    check_features,
-    check_floating,
-    check_positive,
-    check_sizes,
-)
+from attention_book.foundations.checks import check_features, check_floating
 from attention_book.foundations.shapes import Keys
+
+#: Which features turn together: 2j and 2j + 1, or j and j + d_k / 2.
+Pairing = Literal["neighbors", "halves"]
 
 
 class RotaryPositions(Positions):
@@ -29,12 +30,18 @@ class RotaryPositions(Positions):
 
     Su et al. (2021), equations 14 and 15. Turning both by the same angle changes no dot
     product, so the score depends on query, key and the distance between them alone. The
-    pairs are neighbors, as in the paper; some libraries pair feature j with
+    pairs are neighbors, as in the paper; Llama's family pairs feature j with
     :math:`j + d_k / 2`, and weights trained for the one do not fit the other.
 
     Args:
         d_k: Feature size of the queries and keys in each head, even.
         base: 10000 in the formula.
+        scaling: Other frequencies for texts longer than the trained ones, by a
+            :class:`~attention_book.attention.RopeScaling`; None changes nothing.
+        pairing: "neighbors" or "halves".
+
+    Raises:
+        ValueError: if ``d_k`` is odd, the base not positive, or the pairing unknown.
 
     >>> positions = RotaryPositions(d_k=2)
     >>> east = torch.tensor([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
@@ -44,18 +51,25 @@ class RotaryPositions(Positions):
             [-0.4161,  0.9093]])
     """
 
-    def __init__(self, *, d_k: int, base: float = 10000.0) -> None:
-        """Keep the sizes; the table of angles grows when it is used."""
+    def __init__(
+        self,
+        *,
+        d_k: int,
+        base: float = 10000.0,
+        scaling: RopeScaling | None = None,
+        pairing: Pairing = "neighbors",
+    ) -> None:
+        """Keep the settings; the table of angles grows when it is used."""
         super().__init__()
-        check_sizes(d_k=d_k)
-        check_positive("base", base)
-        if d_k % 2:
-            raise ValueError(f"d_k: expected an even number, features turn in pairs, got {d_k}")
-        self.d_k, self.base = d_k, base
-        self._table = GrowingTable(partial(sinusoids, d_model=d_k, base=base, dtype=torch.float64))
+        rotary_frequencies(d_k, base=base)  # refuses what has none
+        if pairing not in get_args(Pairing):
+            raise ValueError(f"pairing: expected neighbors or halves, got {pairing!r}")
+        self.d_k, self.base, self.pairing = d_k, base, pairing
+        self.scaling = RopeScaling() if scaling is None else scaling
+        self._table = GrowingTable(partial(_turns, d_k=d_k, base=base, scaling=self.scaling))
 
     def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
-        """Return the queries or keys, turned; lengths do not change.
+        """Return the queries or keys, turned; lengths grow by the scaling's magnitude alone.
 
         Raises:
             ValueError: if the last axis is not d_k long, or the offset is negative.
@@ -64,12 +78,27 @@ class RotaryPositions(Positions):
         check_features("heads", heads, self.d_k)
         # Half precision is too coarse for the products: single, then rounded.
         x = heads.to(torch.promote_types(heads.dtype, torch.float32))
-        table = self._table.rows(x.shape[-2], offset=offset, like=x)
-        sin, cos = table[:, 0::2], table[:, 1::2]
-        first, second = x[..., 0::2], x[..., 1::2]
-        turned = torch.stack((first * cos - second * sin, first * sin + second * cos), dim=-1)
-        return turned.flatten(-2).to(heads.dtype)
+        sin, cos = self._table.rows(x.shape[-2], offset=offset, like=x).chunk(2, dim=-1)
+        if self.pairing == "halves":
+            first, second = x.chunk(2, dim=-1)
+            turned = torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
+        else:
+            first, second = x[..., 0::2], x[..., 1::2]
+            pairs = (first * cos - second * sin, first * sin + second * cos)
+            turned = torch.stack(pairs, dim=-1).flatten(-2)
+        return turned.to(heads.dtype)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
-        return f"d_k={self.d_k}, base={self.base:g}"
+        pairing = "" if self.pairing == "neighbors" else f", pairing={self.pairing}"
+        scaling = "" if self.scaling == RopeScaling() else f", scaling={self.scaling}"
+        return f"d_k={self.d_k}, base={self.base:g}{scaling}{pairing}"
+
+
+def _turns(
+    num_positions: int, *, d_k: int, base: float, scaling: RopeScaling
+) -> Float[Tensor, "position d_k"]:
+    """Return sine, then cosine, of each position's angle for every pair."""
+    positions = torch.arange(num_positions, dtype=torch.float64, device="cpu")
+    angles = positions[:, None] * scaling.frequencies(d_k, base=base)
+    return scaling.magnitude * torch.cat((angles.sin(), angles.cos()), dim=-1)

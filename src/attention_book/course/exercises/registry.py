@@ -15,6 +15,15 @@ from attention_book.course.exercises.topics.applications import (
     patterns,
 )
 from attention_book.course.exercises.topics.basics import learning, tensors
+from attention_book.course.exercises.topics.today import (
+    cost,
+    fixed_state,
+    induction,
+    low_rank,
+    modern_block,
+    rope_frequencies,
+    windows_and_sinks,
+)
 from attention_book.course.exercises.topics.transformer import (
     alibi,
     cached_decoding,
@@ -85,6 +94,13 @@ TOPICS = (
     language,
     forecasting,
     images,
+    modern_block,
+    low_rank,
+    induction,
+    cost,
+    rope_frequencies,
+    windows_and_sinks,
+    fixed_state,
 )
 
 #: Every exercise that `check` knows, by name.

@@ -83,7 +83,7 @@ class Autoregression:
     .. math:: \\hat y_{t+1} = c + \\sum_{i=1}^{p} \\varphi_i \\, y_{t+1-i}
 
     Attributes:
-        constant: c.
+        constant: The number $c$ that is added.
         weights: :math:`\\varphi_1` (for the last value) to :math:`\\varphi_p`.
 
     >>> double = Autoregression(0.0, torch.tensor([2.0]))

@@ -28,7 +28,7 @@ class LanguageState:
     @property
     def position(self) -> int:
         """How many tokens were read, and so where the next one stands."""
-        return self.past[0].num_keys if self.past else 0
+        return self.past[0].position if self.past else 0
 
     def select(self, rows: StepIds) -> "LanguageState":
         """Return the texts with these numbers."""

@@ -164,7 +164,7 @@ def look_back(
     >>> look_back(attention, add_norm, x, past)[1].num_keys
     2
     """
-    offset = 0 if past is None else past.num_keys
+    offset = 0 if past is None else past.position
     token = add_norm.prepare(x)
     new = attention.project(token, token, offset=offset)
     grown = new if past is None else past.append(new)

@@ -80,7 +80,7 @@ class LayerStack(Stack):
                 "vectors: expected one for each example, (batch, 1, d_model), "
                 f"got the shape {tuple(vectors.shape)}"
             )
-        x, grown = self.place(vectors, offset=past[0].num_keys if past else 0), []
+        x, grown = self.place(vectors, offset=past[0].position if past else 0), []
         for index, layer in enumerate(cast("list[SelfAttentionLayer]", list(self.layers))):
             x, seen = layer.step(x, past=past[index] if past else None)
             grown.append(seen)

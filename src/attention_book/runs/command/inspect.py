@@ -1,7 +1,7 @@
 """``attention-book inspect``: whether a model is healthy, and what its heads do."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -10,17 +10,14 @@ import click
 from attention_book.course.diagnosis import check_up
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.models import Transformer
-from attention_book.runs.command.describing.heads import (
-    Alignment,
-    HeadReport,
-    best_alignment,
-    head_reports,
-)
+from attention_book.runs.command.describing.heads import best_alignment, head_reports
 from attention_book.runs.command.describing.pages import pairs_of
-from attention_book.runs.command.speech.bilingual import BilingualCommand, option
+from attention_book.runs.command.describing.pretrained import inspect_pretrained
+from attention_book.runs.command.describing.tables import alignment_told, heads_told, laws_told
+from attention_book.runs.command.speech.bilingual import BilingualCommand, argument, option
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT
-from attention_book.runs.command.speech.pages import columns
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.command.translators import (
     Learned,
@@ -29,7 +26,7 @@ from attention_book.runs.command.translators import (
     which_checkpoint,
     which_model,
 )
-from attention_book.text import ParallelData, SentencePair
+from attention_book.text import ParallelData
 
 _TEXT = Bilingual(
     """看看模型是否健康，每个注意力头在做什么。
@@ -37,6 +34,9 @@ _TEXT = Bilingual(
     体检：健康的 Transformer 遵守的几条定律，逐条检查。每个头：看得有多集中，看向前一个、
     自己还是后一个位置，去掉它损失会涨多少。词对齐：哪个头最常看向正被翻译的词
     （只有书里的文法知道标准答案）。
+
+    用 --model 看别人训练的语言模型（Llama、Mistral、Qwen3、Gemma 3 的文件夹）：读一段文字，
+    列出每层看向哪里，再把所有注意力头写成一个网页；在终端里会打开它。
     """,
     """See whether a model is healthy, and what each attention head does.
 
@@ -44,6 +44,10 @@ _TEXT = Bilingual(
     sharply it looks, how much at the place before, at its own and behind, and what is lost
     without it. The alignment says which head looks most often at the word that is being
     translated (where the book's grammar knows the answer).
+
+    With --model you look into a language model that others have trained (a folder of the
+    families Llama, Mistral, Qwen3, Gemma 3): it reads a text, you see where each layer looks,
+    and all heads are written as a web page, which is opened in a terminal.
     """,
 )
 _EXAMPLES = (
@@ -51,6 +55,10 @@ _EXAMPLES = (
     (
         "attention-book inspect --recipe transformer-en-fr-1 --sentences 50",
         Bilingual("看书里的模型，用 50 句", "into a model of the book, with 50 sentences"),
+    ),
+    (
+        'attention-book inspect --model Qwen3-0.6B "the girl reads a book"',
+        Bilingual("看别人训练的语言模型", "into a language model of others"),
     ),
 )
 #: What each law of the check-up says.
@@ -86,6 +94,27 @@ LAWS = {
 
 
 @click.command(cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES)
+@argument(
+    "text",
+    required=False,
+    metavar=Bilingual("[文字]", "[TEXT]"),
+    help=Bilingual("给 --model 的模型读的文字。", "What the model of --model reads."),
+)
+@option(
+    "--model",
+    metavar=Bilingual("文件夹", "FOLDER"),
+    help=Bilingual(
+        "别人训练的语言模型：Hugging Face 格式的文件夹。",
+        "A language model of others: a folder in the Hugging Face layout.",
+    ),
+)
+@option(
+    "--attention",
+    default="attention.html",
+    show_default=True,
+    metavar=Bilingual("文件.html", "FILE.html"),
+    help=Bilingual("--model 的网页写到哪里。", "Where the web page of --model is written."),
+)
 @which_model
 @which_checkpoint
 @option(
@@ -98,9 +127,25 @@ LAWS = {
 )
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def inspect(
-    run: str | None, recipe: str | None, checkpoint: Which | None, sentences: int, as_data: bool
+    text: str | None,
+    model: str | None,
+    attention: str,
+    run: str | None,
+    recipe: str | None,
+    checkpoint: Which | None,
+    sentences: int,
+    as_data: bool,
 ) -> None:
     """Look into a model, and tell."""
+    if model is not None or text is not None:
+        if model is None or text is None or (run, recipe, checkpoint) != (None, None, None):
+            raise Failure(
+                ExitCode.WRONG_LINE,
+                "--model 要和一段文字一起用，不能和 --run、--recipe、--checkpoint 一起用。",
+                "--model: expected a folder and a text, and no --run, --recipe or --checkpoint",
+            )
+        inspect_pretrained(model, text, attention, as_data=as_data)
+        return
     found = learned(run, recipe, checkpoint)
     pairs = pairs_of(found, "test", sentences) or pairs_of(found, "train", sentences)
     laws, heads = {}, []
@@ -115,8 +160,8 @@ def inspect(
         result |= {"heads": [asdict(head) for head in heads]}
         tell(json.dumps(result | {"alignment": aligned and asdict(aligned)}))
         return
-    told = [*_model_told(found), *_laws_told(laws), *_heads_told(heads, pairs)]
-    tell("\n".join([*told, *_alignment_told(aligned, found)]))
+    told = [*_model_told(found), *laws_told(laws, LAWS), *heads_told(heads, pairs)]
+    tell("\n".join([*told, *alignment_told(aligned, found)]))
 
 
 def _model_told(found: Learned) -> Iterator[str]:
@@ -132,68 +177,6 @@ def _model_told(found: Learned) -> Iterator[str]:
     languages = " → ".join(map(visible, codec.languages))
     yield spoken(
         Bilingual(f"  {languages}，词表 {sizes}", f"  {languages}, vocabularies of {sizes} tokens")
-    )
-
-
-def _laws_told(laws: dict[str, bool]) -> Iterator[str]:
-    if laws:
-        yield ""
-        yield spoken(Bilingual("体检：", "Check-up:"))
-    for name, obeyed in laws.items():
-        word = Bilingual("通过", "ok    ") if obeyed else Bilingual("违反", "BROKEN")
-        yield f"  {spoken(word)}  {spoken(LAWS[name])}"
-
-
-def _heads_told(heads: Sequence[HeadReport], pairs: Sequence[SentencePair]) -> Iterator[str]:
-    if not heads:
-        return
-    yield ""
-    yield spoken(
-        Bilingual(
-            f"注意力头（{len(pairs)} 句的平均）：", f"Heads (means over {len(pairs)} sentences):"
-        )
-    )
-    names = [
-        Bilingual("最大权重", "largest weight"),
-        Bilingual("前一个", "before"),
-        Bilingual("自己", "own place"),
-        Bilingual("后一个", "behind"),
-        Bilingual("去掉后损失增加", "loss without it"),
-    ]
-    titles = [spoken(name) for name in names]
-    width = max(len(head.module) for head in heads) + 3
-    yield "  " + " " * width + "  ".join(["", *titles])
-    for head in heads:
-        numbers = [head.sharpness, head.previous, head.own, head.following, head.loss]
-        cells = [
-            _cell(number, columns(title)) for number, title in zip(numbers, titles, strict=True)
-        ]
-        yield "  " + f"{head.module} {head.number}".ljust(width) + "  ".join(["", *cells])
-
-
-def _cell(number: float | None, width: int) -> str:
-    return ("–" if number is None else f"{number:.3f}").rjust(width)
-
-
-def _alignment_told(found: Alignment | None, model: Learned) -> Iterator[str]:
-    yield ""
-    if found is None:
-        yield spoken(
-            Bilingual(
-                "词对齐：这份语料没有标准答案。",
-                "Alignment: nobody knows the right one in this corpus.",
-            )
-        )
-        return
-    zh = f"第 {found.layer} 层" + (f"第 {found.head} 个头" if found.head else "各头的平均")
-    en = f"layer {found.layer}, " + (f"head {found.head}" if found.head else "mean of the heads")
-    rates = f"{found.error_rate:.3f}", f"{found.diagonal:.3f}"
-    yield spoken(
-        Bilingual(
-            f"词对齐：最好的是{zh}，对齐错误率（AER）{rates[0]}；只看对角线是 {rates[1]}。",
-            f"Alignment: best is {en}, with an error rate (AER) of {rates[0]}; the diagonal has "
-            f"{rates[1]}.",
-        )
     )
 
 

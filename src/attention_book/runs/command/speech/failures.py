@@ -9,6 +9,7 @@ import click
 import torch
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.models import PretrainedError
 from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.folder import MachineError, RunError
@@ -109,7 +110,7 @@ def _code_of(error: BaseException) -> ExitCode:
         return ExitCode.INTERRUPTED
     if isinstance(error, CorpusError):
         return ExitCode.DATA
-    if isinstance(error, CheckpointError | RunError):
+    if isinstance(error, CheckpointError | RunError | PretrainedError):
         return ExitCode.RUN
     missing = isinstance(error, ImportError) and "attention-book[" in str(error)
     if missing or isinstance(error, MachineError) or disk_full(error):
@@ -137,7 +138,7 @@ def wrong_settings(
     """Take what is refused in this block, by errors of these kinds, for wrong settings."""
     try:
         yield
-    except (CorpusError, CheckpointError, RunError):
+    except (CorpusError, CheckpointError, RunError, PretrainedError):
         raise
     except kinds as error:
         reason = visible(_reason(error))

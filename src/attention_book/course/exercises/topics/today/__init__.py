@@ -1,0 +1,1 @@
+"""Exercises on attention in today's models."""

@@ -1,0 +1,148 @@
+"""The decoder block of today (Llama, Mistral, Qwen3, Gemma 3), each part switched by itself."""
+
+from torch import Tensor, nn
+
+from attention_book.attention import KVCache, MultiHeadAttention, Positions
+from attention_book.attention.positions.scheme import distances
+from attention_book.foundations.shapes import Features, Mask
+from attention_book.models.decoder.config import DecoderConfig
+from attention_book.models.decoder.gated_feed_forward import GatedFeedForward
+from attention_book.models.decoder.rms_norm import RMSNorm
+from attention_book.models.transformer.feed_forward import FeedForward
+
+
+class DecoderBlock(nn.Module):
+    """Look back, then think: two sublayers, each with a norm before it and a sum after it.
+
+    .. math::
+
+        x &\\leftarrow x + \\operatorname{Attention}(\\operatorname{Norm}(x)) \\\\
+        x &\\leftarrow x + \\operatorname{FeedForward}(\\operatorname{Norm}(x))
+
+    Gemma 3 has one more norm before each sum.
+
+    Args:
+        config: The settings.
+        positions: How positions enter the attention; all blocks may share it.
+        window: How many tokens a token sees, itself included; None: all before it.
+
+    Raises:
+        ValueError: if the window is below 1.
+
+    >>> import torch
+    >>> from attention_book.attention import RotaryPositions
+    >>> config = DecoderConfig(vocabulary=10, d_model=24)
+    >>> block = DecoderBlock(config, RotaryPositions(d_k=6))
+    >>> x = torch.rand(2, 5, 24)
+    >>> first, past = block.read(x[:, :3], past=None)
+    >>> second, past = block.read(x[:, 3:], past=past)
+    >>> torch.allclose(second, block(x)[:, 3:], atol=1e-6)
+    True
+    """
+
+    def __init__(
+        self, config: DecoderConfig, positions: Positions, *, window: int | None = None
+    ) -> None:
+        """Create the two sublayers and their norms."""
+        super().__init__()
+        if window is not None and window < 1:
+            raise ValueError(f"window: expected 1 or more, got {window}")
+        self.window = window
+        self.attention_norm = create_norm(config, config.d_model)
+        self.attention = _attention(config, positions)
+        self.feed_forward_norm = create_norm(config, config.d_model)
+        self.feed_forward = _feed_forward(config)
+        after = config.norms_after
+        self.attention_norm_after = create_norm(config, config.d_model) if after else nn.Identity()
+        self.feed_forward_norm_after = (
+            create_norm(config, config.d_model) if after else nn.Identity()
+        )
+
+    def forward(self, x: Features, mask: Mask | None = None) -> Features:
+        """Return one new vector for each token, from itself and those before it.
+
+        Args:
+            x: One vector for each token, (batch, token, d_model).
+            mask: True where a token may be seen besides; it hides padding.
+        """
+        y = self.attention_norm(x)
+        found = self.attention(y, y, y, self._near(y, 0, mask), is_causal=True)
+        x = x + self.attention_norm_after(found)
+        return x + self.think(x)
+
+    def think(self, x: Features) -> Features:
+        """Return what the feed-forward network adds to each vector."""
+        update: Features = self.feed_forward(self.feed_forward_norm(x))
+        added: Features = self.feed_forward_norm_after(update)
+        return added
+
+    def read(
+        self, x: Features, *, past: KVCache | None, mask: Mask | None = None
+    ) -> tuple[Features, KVCache]:
+        """Go on by some tokens; ``past`` is left as it was.
+
+        The law: the rows of a call with all tokens, those that are new.
+
+        Args:
+            x: One vector for each new token, (batch, token, d_model).
+            past: The keys and values of the tokens before; None at the start.
+            mask: True where a token may be seen besides: (batch, query, key), the past's first.
+        """
+        offset = 0 if past is None else past.num_keys
+        y = self.attention_norm(x)
+        new = self.attention.project(y, y, offset=offset)
+        seen = new if past is None else past.append(new)
+        near = self._near(y, offset, mask)
+        found = self.attention(y, seen, mask=near, offset=offset, is_causal=y.shape[1] > 1)
+        x = x + self.attention_norm_after(found)
+        return x + self.think(x), seen
+
+    def extra_repr(self) -> str:
+        """Show the settings where the module is printed."""
+        return "" if self.window is None else f"window={self.window}"
+
+    def _near(self, queries: Tensor, offset: int, mask: Mask | None) -> Mask | None:
+        """Hide the tokens that left the window, besides what ``mask`` hides."""
+        length = queries.shape[1]
+        if self.window is None or offset + length <= self.window:
+            return mask
+        behind = distances(length, offset + length, offset=offset, device=queries.device)
+        near: Mask = behind > -self.window
+        return near if mask is None else mask & near
+
+
+def create_norm(config: DecoderConfig, size: int) -> nn.Module:
+    """Return a norm over vectors of this size.
+
+    >>> create_norm(DecoderConfig(vocabulary=10), 4)
+    RMSNorm(4, eps=1e-06)
+    """
+    if config.norm == "layer":
+        return nn.LayerNorm(size, eps=config.eps)
+    return RMSNorm(d_model=size, eps=config.eps, around_one=config.around_one)
+
+
+def _attention(config: DecoderConfig, positions: Positions) -> MultiHeadAttention:
+    return MultiHeadAttention(
+        d_model=config.d_model,
+        num_heads=config.num_heads,
+        num_kv_heads=config.num_kv_heads,
+        d_k=config.head_size,
+        bias=config.bias,
+        fused=config.fused,
+        positions=positions,
+        scale=config.scale,
+        query_norm=create_norm(config, config.head_size) if config.qk_norm else None,
+        key_norm=create_norm(config, config.head_size) if config.qk_norm else None,
+    )
+
+
+def _feed_forward(config: DecoderConfig) -> FeedForward | GatedFeedForward:
+    if config.feed_forward == "relu":
+        return FeedForward(d_model=config.d_model, d_ff=config.d_ff)
+    return GatedFeedForward(
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        gate="silu" if config.feed_forward == "swiglu" else "gelu_tanh",
+        bias=config.feed_forward_bias,
+    )

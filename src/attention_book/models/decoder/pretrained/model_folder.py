@@ -1,0 +1,130 @@
+"""A folder of a pretrained model: which of its files may be read, and how."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+#: What holds pickled objects: to read one is to run what it says.
+_PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+class PretrainedError(ValueError):
+    """A folder that cannot be loaded: something is missing, damaged, unknown or not allowed.
+
+    >>> from attention_book.models import load_pretrained
+    >>> try:
+    ...     load_pretrained("no/such/folder")
+    ... except PretrainedError as error:
+    ...     print(error)
+    no/such/folder: expected a folder with a model, got none
+    """
+
+
+class ModelFolder:
+    """The files of a folder, none of them outside of it.
+
+    A symbolic link may stay in the folder, or lead to the ``blobs`` of a download cache that the
+    folder is a snapshot of (``blobs/…`` beside ``snapshots/…/``), and nowhere else.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        PretrainedError: if there is no such folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as name:
+    ...     _ = (Path(name) / "config.json").write_text('{"model_type": "llama"}')
+    ...     ModelFolder(name).read_json("config.json")
+    {'model_type': 'llama'}
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Look whether there is one."""
+        self.path = Path(path)
+        try:
+            found = self.path.is_dir()
+        except (OSError, ValueError):
+            found = False
+        if not found:
+            raise PretrainedError(f"{path}: expected a folder with a model, got none")
+        self._allowed = [self.path.resolve()]
+        if self._allowed[0].parent.name == "snapshots":
+            self._allowed.append(self._allowed[0].parents[1] / "blobs")
+
+    def has(self, name: str) -> bool:
+        """Whether there is something of this name, whatever it is."""
+        return (self.path / name).exists() or (self.path / name).is_symlink()
+
+    def file(self, name: str) -> Path:
+        """Return where a file really is.
+
+        Raises:
+            PretrainedError: if it is none, or is not in the folder.
+        """
+        path = self.path / name
+        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+            raise PretrainedError(f"{self.path}: expected names of files in it, got {name!r}")
+        try:
+            real = path.resolve(strict=True)
+        except (OSError, RuntimeError) as error:  # nothing there, or links in a circle
+            raise PretrainedError(f"{path}: expected a file, got none") from error
+        if not any(real.is_relative_to(allowed) for allowed in self._allowed):
+            raise PretrainedError(
+                f"{path}: expected a file in its folder, got a link to one outside"
+            )
+        if not real.is_file():
+            raise PretrainedError(f"{path}: expected a file, got something else")
+        return real
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        """Return the values of a JSON file.
+
+        Raises:
+            PretrainedError: if it is none, or holds no object.
+        """
+        path = self.file(name)
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise PretrainedError(f"{self.path / name}: expected JSON, got {error}") from error
+        if not isinstance(found, dict):
+            raise PretrainedError(
+                f"{self.path / name}: expected an object, got {type(found).__name__}"
+            )
+        return found
+
+    def shards(self) -> dict[str, Path]:
+        """Return the files with the weights, by their names.
+
+        Raises:
+            PretrainedError: if there are none; where there is a pickle, it says so.
+        """
+        if self.has("model.safetensors.index.json"):
+            return {name: self.file(name) for name in sorted(set(self.places().values()))}
+        if self.has("model.safetensors"):
+            return {"model.safetensors": self.file("model.safetensors")}
+        pickled = sorted(each.name for kind in _PICKLED for each in self.path.glob(kind))
+        got = f"{pickled[0]}, a pickle, which could run code" if pickled else "none"
+        raise PretrainedError(f"{self.path}: expected weights in model.safetensors, got {got}")
+
+    def places(self) -> dict[str, str]:
+        """Return the file of each tensor as the index says; nothing where there is no index.
+
+        Raises:
+            PretrainedError: if the index holds anything else.
+        """
+        if not self.has("model.safetensors.index.json"):
+            return {}
+        found = self.read_json("model.safetensors.index.json").get("weight_map")
+        if not isinstance(found, dict) or not found:
+            raise PretrainedError(
+                f"{self.path / 'model.safetensors.index.json'}: expected a weight_map, got none"
+            )
+        for name in found.values():
+            if not isinstance(name, str) or not name.endswith(".safetensors"):
+                raise PretrainedError(
+                    f"{self.path / 'model.safetensors.index.json'}: expected files of "
+                    f"safetensors, got {name!r}"
+                )
+        return found

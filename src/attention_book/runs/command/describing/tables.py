@@ -1,0 +1,78 @@
+"""What ``inspect`` tells: the laws of a check-up, a table of heads, and how they align."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.describing.heads import Alignment, HeadReport
+from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.pages import columns
+from attention_book.runs.command.translators import Learned
+from attention_book.text import SentencePair
+
+
+def heads_told(heads: Sequence[HeadReport], pairs: Sequence[SentencePair]) -> Iterator[str]:
+    """Yield the lines of a table of all heads."""
+    if not heads:
+        return
+    yield ""
+    yield spoken(
+        Bilingual(
+            f"注意力头（{len(pairs)} 句的平均）：", f"Heads (means over {len(pairs)} sentences):"
+        )
+    )
+    names = [
+        Bilingual("最大权重", "largest weight"),
+        Bilingual("前一个", "before"),
+        Bilingual("自己", "own place"),
+        Bilingual("后一个", "behind"),
+        Bilingual("去掉后损失增加", "loss without it"),
+    ]
+    titles = [spoken(name) for name in names]
+    width = max(len(head.module) for head in heads) + 3
+    yield "  " + " " * width + "  ".join(["", *titles])
+    for head in heads:
+        numbers = [head.sharpness, head.previous, head.own, head.following, head.loss]
+        cells = [
+            _cell(number, columns(title)) for number, title in zip(numbers, titles, strict=True)
+        ]
+        yield "  " + f"{head.module} {head.number}".ljust(width) + "  ".join(["", *cells])
+
+
+def _cell(number: float | None, width: int) -> str:
+    return ("–" if number is None else f"{number:.3f}").rjust(width)
+
+
+def alignment_told(found: Alignment | None, model: Learned) -> Iterator[str]:
+    """Yield what is known of the head that aligns best."""
+    yield ""
+    if found is None:
+        yield spoken(
+            Bilingual(
+                "词对齐：这份语料没有标准答案。",
+                "Alignment: nobody knows the right one in this corpus.",
+            )
+        )
+        return
+    zh = f"第 {found.layer} 层" + (f"第 {found.head} 个头" if found.head else "各头的平均")
+    en = f"layer {found.layer}, " + (f"head {found.head}" if found.head else "mean of the heads")
+    rates = f"{found.error_rate:.3f}", f"{found.diagonal:.3f}"
+    yield spoken(
+        Bilingual(
+            f"词对齐：最好的是{zh}，对齐错误率（AER）{rates[0]}；只看对角线是 {rates[1]}。",
+            f"Alignment: best is {en}, with an error rate (AER) of {rates[0]}; the diagonal has "
+            f"{rates[1]}.",
+        )
+    )
+
+
+def laws_told(laws: Mapping[str, bool], meanings: Mapping[str, Bilingual]) -> Iterator[str]:
+    """Yield the lines of a check-up, if there was one."""
+    if laws:
+        yield ""
+        yield spoken(Bilingual("体检：", "Check-up:"))
+    for name, obeyed in laws.items():
+        word = Bilingual("通过", "ok    ") if obeyed else Bilingual("违反", "BROKEN")
+        yield f"  {spoken(word)}  {spoken(meanings[name])}"
+
+
+__all__ = ("alignment_told", "heads_told", "laws_told")

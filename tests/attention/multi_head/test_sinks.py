@@ -1,0 +1,176 @@
+"""Learned sinks: one more term in the softmax, against its definition and against gpt-oss."""
+
+import pytest
+import torch
+
+from attention_book.attention import (
+    MultiHeadAttention,
+    RotaryPositions,
+    SinkAttention,
+    WindowAttention,
+    YarnScaling,
+)
+
+D_MODEL, HEADS, D_K = 24, 6, 4
+
+
+def attention(**settings):
+    module = SinkAttention(d_model=D_MODEL, num_heads=HEADS, **settings).double()
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(std=0.4)
+    return module.eval()
+
+
+def text(length=9):
+    return torch.randn(2, length, D_MODEL, dtype=torch.float64)
+
+
+@pytest.mark.parametrize("num_kv_heads", [6, 3, 1])
+def test_weights_are_those_of_the_definition(num_kv_heads):
+    module, x = attention(num_kv_heads=num_kv_heads, window=4), text()
+    plain = WindowAttention(d_model=D_MODEL, num_heads=HEADS, num_kv_heads=num_kv_heads, window=4)
+    state = module.state_dict()
+    sinks = state.pop("sinks")
+    plain.double().load_state_dict(state)
+    ours, without = module.weights(x, x), plain.weights(x, x)
+    # The scores, up to a constant for each query: recovered from the plain weights.
+    scores = _scores(module, x, num_kv_heads)
+    seen = without > 0
+    exponentials = scores.exp() * seen
+    expected = exponentials / (exponentials.sum(-1, keepdim=True) + sinks.exp()[:, None, None])
+    torch.testing.assert_close(ours, expected)
+    assert (ours.sum(-1) < 1).all()
+    torch.testing.assert_close(ours / ours.sum(-1, keepdim=True), without)
+
+
+def _scores(module, x, num_kv_heads):
+    keys = module.project(x).keys.repeat_interleave(HEADS // num_kv_heads, dim=1)
+    queries = module._heads(x, "q")[0]
+    return queries @ keys.mT / D_K**0.5
+
+
+def test_a_sink_that_scores_minus_infinity_is_none():
+    module, x = attention(), text()
+    module.sinks.data.fill_(-1e4)
+    plain = MultiHeadAttention(d_model=D_MODEL, num_heads=HEADS).double()
+    plain.load_state_dict({k: v for k, v in module.state_dict().items() if k != "sinks"})
+    torch.testing.assert_close(module(x, x, x), plain(x, x, x, is_causal=True))
+
+
+def test_a_sink_that_scores_high_silences_its_head_alone():
+    module, x = attention(), text()
+    module.sinks.data[2] = 1e4
+    weights = module.weights(x, x)
+    assert (weights[:, 2] == 0).all()
+    assert (weights[:, [0, 1, 3, 4, 5]].sum(-1) > 0).all()
+
+
+def test_a_query_without_keys_gets_nothing_and_finite_gradients():
+    module, x = attention(), text().requires_grad_()
+    mask = torch.ones(2, 9, 9, dtype=torch.bool)
+    mask[:, 4] = False
+    output = module(x, x, x, mask)
+    assert (output[:, 4] == 0).all()
+    (gradient,) = torch.autograd.grad(output.sum(), x)
+    assert gradient.isfinite().all()
+
+
+def test_permuting_the_heads_permutes_the_sinks():
+    module, x = attention(fused=False), text()
+    order = torch.randperm(HEADS)
+    permuted = attention(fused=False)
+    rows = torch.arange(D_MODEL).view(HEADS, D_K)[order].flatten()
+    state = module.state_dict()
+    for name in ("W_q", "W_k", "W_v"):
+        state[f"{name}.weight"] = state[f"{name}.weight"][rows]
+    state["W_o.weight"] = state["W_o.weight"][:, rows]
+    state["sinks"] = state["sinks"][order]
+    permuted.load_state_dict(state)
+    torch.testing.assert_close(permuted.weights(x, x), module.weights(x, x)[:, order])
+    torch.testing.assert_close(permuted(x, x, x), module(x, x, x))
+
+
+def test_gradients():
+    module, x = attention(window=3), text(4).requires_grad_()
+
+    def run(x, sinks):
+        return torch.func.functional_call(module, {"sinks": sinks}, (x, x, x))
+
+    assert torch.autograd.gradcheck(run, (x, module.sinks))
+
+
+@pytest.mark.parametrize("window", [None, 5])
+@pytest.mark.parametrize("length", [1, 7, 64])
+@pytest.mark.parametrize("num_kv_heads", [2, 8])
+@pytest.mark.parametrize(("dtype", "gate"), [(torch.float32, 1e-5), (torch.float64, 1e-10)])
+def test_equals_gpt_oss(window, length, num_kv_heads, dtype, gate):
+    gpt_oss = pytest.importorskip(
+        "transformers.models.gpt_oss.modeling_gpt_oss", exc_type=ImportError
+    )
+    config_of = pytest.importorskip("transformers.models.gpt_oss").GptOssConfig
+    config = config_of(
+        hidden_size=64,
+        num_attention_heads=8,
+        num_key_value_heads=num_kv_heads,
+        head_dim=8,
+        num_hidden_layers=2,
+        sliding_window=window,
+        max_position_embeddings=4096 * 32,
+        layer_types=["sliding_attention" if window else "full_attention"] * 2,
+        rope_parameters={
+            "rope_type": "yarn",
+            "factor": 32.0,
+            "beta_fast": 32.0,
+            "beta_slow": 1.0,
+            "truncate": False,
+            "original_max_position_embeddings": 4096,
+            "rope_theta": 150000.0,
+        },
+    )
+    config._attn_implementation = "eager"
+    theirs = gpt_oss.GptOssAttention(config, layer_idx=0).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.normal_(std=0.3)
+    ours = SinkAttention(
+        d_model=64,
+        num_heads=8,
+        num_kv_heads=num_kv_heads,
+        bias=True,
+        fused=False,
+        window=window,
+        positions=RotaryPositions(
+            d_k=8,
+            base=150000.0,
+            pairing="halves",
+            scaling=YarnScaling(factor=32.0, trained_length=4096, truncate=False),
+        ),
+    ).eval()
+    state = dict(theirs.state_dict())
+    ours.load_state_dict(
+        {"sinks": state["sinks"]}
+        | {
+            f"W_{x}.{kind}": state[f"{x}_proj.{kind}"]
+            for x in "qkvo"
+            for kind in ("weight", "bias")
+        }
+    )
+    theirs, ours = theirs.to(dtype), ours.to(dtype)
+    x = torch.randn(2, length, 64, dtype=dtype)
+    turns = gpt_oss.GptOssRotaryEmbedding(config)(x, torch.arange(length)[None])
+    if dtype == torch.float64:  # the library's own turns are of single precision
+        scaling = ours.positions.scaling
+        angles = torch.arange(length).double()[:, None] * scaling.frequencies(8, base=150000.0)
+        exact = tuple(scaling.magnitude * turn[None] for turn in (angles.cos(), angles.sin()))
+        torch.testing.assert_close(turns[0].double(), exact[0], rtol=0, atol=1e-5)
+        turns = exact
+    hidden = torch.full((length, length), -torch.inf, dtype=dtype)
+    behind = torch.arange(length)[:, None] - torch.arange(length)
+    hidden[(behind >= 0) & (behind < (window or length))] = 0
+    expected, their_weights = theirs(
+        hidden_states=x, position_embeddings=turns, attention_mask=hidden[None, None]
+    )
+    largest = expected.abs().max().item()
+    torch.testing.assert_close(ours(x, x, x), expected, rtol=0, atol=gate * largest)
+    torch.testing.assert_close(ours.weights(x, x), their_weights, rtol=0, atol=gate)

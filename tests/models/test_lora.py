@@ -1,0 +1,289 @@
+"""Laws of low-rank adaptation: B = 0 is the old model, merged is unmerged, little is trained."""
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attention_book.attention import MultiHeadAttention
+from attention_book.inspection import capture_attention
+from attention_book.models import (
+    CausalLanguageModel,
+    LanguageModelConfig,
+    LoRA,
+    add_lora,
+    load_lora,
+    lora_state,
+    merge_lora,
+)
+from attention_book.training import descend, next_token_loss
+
+EXACT = {"rtol": 0, "atol": 1e-12}
+D_IN, D_OUT = 11, 7
+EVERY = ["W_q", "W_k", "W_v", "W_o", "W_1", "W_2", "readout"]
+
+
+def make(rows: slice | None = None, *, bias: bool = True, rank: int = 3, **changes) -> LoRA:
+    """A change whose B is not zero, in double precision."""
+    lora = LoRA(nn.Linear(D_IN, D_OUT, bias=bias).double(), rank=rank, rows=rows, **changes)
+    nn.init.normal_(lora.B)
+    return lora
+
+
+def language_model(**changes) -> CausalLanguageModel:
+    sizes = {"d_model": 10, "num_heads": 5, "d_ff": 13, "num_layers": 2, "dropout": 0.0}
+    return CausalLanguageModel(LanguageModelConfig(vocabulary=17, **sizes, **changes)).double()
+
+
+def shaken(model: nn.Module) -> nn.Module:
+    """Give every change a B that is not zero."""
+    for module in model.modules():
+        if isinstance(module, LoRA):
+            nn.init.normal_(module.B)
+    return model
+
+
+def trained(module: nn.Module) -> list[Tensor]:
+    return [p for p in module.parameters() if p.requires_grad]
+
+
+@pytest.fixture
+def tokens() -> Tensor:
+    return torch.randint(4, 17, (3, 5))
+
+
+@pytest.mark.parametrize("rows", [None, slice(2, 5), slice(4, 7)], ids=str)
+@pytest.mark.parametrize("bias", [True, False])
+def test_the_equation_row_by_row(rows, bias) -> None:
+    lora, x = make(rows, bias=bias, alpha=2.0), torch.randn(2, 5, D_IN).double()
+    expected = lora.base(x)
+    first = 0 if rows is None else rows.start
+    for row, up in enumerate(lora.B):
+        change = sum(up[r] * (x @ lora.A[r]) for r in range(3))
+        expected[..., first + row] += 2.0 / 3 * change
+    torch.testing.assert_close(lora(x), expected, **EXACT)
+    torch.testing.assert_close(F.linear(x, lora.weight, lora.bias), expected, **EXACT)
+    torch.testing.assert_close(lora.merged()(x), expected, **EXACT)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_it_begins_as_the_old_map_bit_for_bit(dtype) -> None:
+    base, x = nn.Linear(D_IN, D_OUT).to(dtype), torch.randn(2, 5, D_IN).to(dtype)
+    lora = LoRA(base, rank=3)
+    assert lora.A.any()
+    assert lora(x).dtype is dtype
+    assert torch.equal(lora(x), base(x))
+    assert torch.equal(lora.weight, base.weight)
+
+
+def test_rows_that_are_not_meant_stay_bit_for_bit() -> None:
+    lora, x = make(slice(2, 5)), torch.randn(4, D_IN).double()
+    moved = (lora(x) != lora.base(x)).any(dim=0)
+    assert moved.tolist() == [False, False, True, True, True, False, False]
+    assert (lora.weight != lora.base.weight).any(dim=1).tolist() == moved.tolist()
+
+
+def test_the_rank_of_the_change_is_at_most_the_rank() -> None:
+    lora = make(rank=3)
+    assert torch.linalg.matrix_rank(lora.weight - lora.base.weight) == 3
+
+
+def test_gradients() -> None:
+    lora, x = make(slice(1, 5), rank=2), torch.randn(3, D_IN).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, A, B: _called(lora, x, A, B), (x, lora.A, lora.B))
+    assert torch.autograd.gradcheck(
+        lambda A, B: torch.func.functional_call(_Weight(lora), {"lora.A": A, "lora.B": B}, ()),
+        (lora.A, lora.B),
+    )
+
+
+def _called(lora: LoRA, x: Tensor, A: Tensor, B: Tensor) -> Tensor:
+    return torch.func.functional_call(lora, {"A": A, "B": B}, (x,))
+
+
+class _Weight(nn.Module):
+    """Answers with the matrix alone."""
+
+    def __init__(self, lora: LoRA) -> None:
+        super().__init__()
+        self.lora = lora
+
+    def forward(self) -> Tensor:
+        return self.lora.weight
+
+
+@pytest.mark.parametrize("rows", [None, slice(2, 5)], ids=str)
+def test_it_trains_rank_times_the_sum_of_the_sizes(rows) -> None:
+    lora = make(rows)
+    num_rows = D_OUT if rows is None else 3
+    assert sum(p.numel() for p in trained(lora)) == 3 * (D_IN + num_rows)
+    lora(torch.randn(2, D_IN).double()).sum().backward()
+    assert lora.base.weight.grad is None
+    assert lora.base.bias.grad is None
+    assert lora.A.grad.any()
+    assert lora.B.grad.any()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_model_begins_as_before_and_only_the_changes_are_trained(tied, tokens) -> None:
+    model = language_model(tied=tied)
+    before, old = model(tokens), copy.deepcopy(model.state_dict())
+    paths = add_lora(model, EVERY, rank=2)
+    assert len(paths) == 2 * 6 + 1
+    assert len(set(paths)) == len(paths)
+    assert torch.equal(model(tokens), before)
+    assert sum(p.numel() for p in trained(model)) == 2 * (
+        2 * (4 * (10 + 10) + 2 * (10 + 13)) + (10 + 17)
+    )
+    optimizer = torch.optim.AdamW(trained(model), lr=0.01, weight_decay=0.1)
+    real = torch.ones_like(tokens, dtype=torch.bool)
+    losses = [
+        r.loss for r in descend(lambda: next_token_loss(model, tokens, real), optimizer, steps=20)
+    ]
+    assert losses[-1] < losses[0] - 0.1
+    kept = {path.replace("base.", ""): value for path, value in model.state_dict().items()}
+    assert all(torch.equal(kept[path], value) for path, value in old.items())
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_merged_is_unmerged_in_a_whole_model(tied, tokens) -> None:
+    model = language_model(tied=tied, positions="rotary")
+    add_lora(model, EVERY, rank=2)
+    expected, embedding = shaken(model)(tokens), model.embedding.weight.clone()
+    old = model.state_dict().keys()
+    paths = merge_lora(model)
+    assert sorted(paths)[:2] == ["readout", "stack.layers.0.feed_forward.W_1"]
+    assert not any(isinstance(module, LoRA) for module in model.modules())
+    assert len(model.state_dict()) < len(old)
+    assert not trained(model)
+    torch.testing.assert_close(model(tokens), expected, **EXACT)
+    assert torch.equal(model.embedding.weight, embedding)  # though the readout shared it
+    assert merge_lora(model) == []
+
+
+def test_a_changed_model_steps_with_its_cache_and_shows_its_weights(tokens) -> None:
+    model = language_model(positions="rotary").eval()
+    add_lora(model, EVERY, rank=2)
+    at_once, state = shaken(model)(tokens), model.start(3)
+    for place, token in enumerate(tokens.T):
+        logits, state = model.step(token, state)
+        torch.testing.assert_close(logits, at_once[:, place], rtol=0, atol=1e-10)
+    with capture_attention(model) as seen:
+        model(tokens)
+    merge_lora(model)
+    with capture_attention(model) as merged:
+        model(tokens)
+    for name in seen:
+        torch.testing.assert_close(seen[name][0], merged[name][0], **EXACT)
+
+
+@pytest.mark.parametrize("num_kv_heads", [6, 2])
+def test_rows_of_a_fused_matrix_are_the_changes_of_three(num_kv_heads) -> None:
+    sizes = {"d_model": 12, "num_heads": 6, "num_kv_heads": num_kv_heads, "bias": True}
+    fused = MultiHeadAttention(**sizes).double()
+    apart = MultiHeadAttention(**sizes, fused=False).double()
+    matrices = fused.W_qkv.weight.split([12, 2 * num_kv_heads, 2 * num_kv_heads])
+    biases = fused.W_qkv.bias.split([12, 2 * num_kv_heads, 2 * num_kv_heads])
+    with torch.no_grad():
+        for letter, matrix, bias in zip("qkv", matrices, biases, strict=True):
+            getattr(apart, f"W_{letter}").weight.copy_(matrix)
+            getattr(apart, f"W_{letter}").bias.copy_(bias)
+        apart.W_o.load_state_dict(fused.W_o.state_dict())
+    targets = ["W_q", "W_k", "W_v"]
+    assert add_lora(fused, targets, rank=2) == add_lora(apart, targets, rank=2) == targets
+    inner = [fused.W_qkv.base.base, fused.W_qkv.base, fused.W_qkv]
+    shaken(apart)
+    with torch.no_grad():
+        for letter, lora in zip("qkv", inner, strict=True):
+            lora.A.copy_(getattr(apart, f"W_{letter}").A)
+            lora.B.copy_(getattr(apart, f"W_{letter}").B)
+    x, memory = torch.randn(2, 5, 12).double(), torch.randn(2, 3, 12).double()
+    torch.testing.assert_close(fused(x, x, x), apart(x, x, x), **EXACT)
+    torch.testing.assert_close(fused(x, memory), apart(x, memory), **EXACT)
+    merge_lora(fused)
+    torch.testing.assert_close(fused(x, x, x), apart(x, x, x), **EXACT)
+
+
+def test_changes_alone_are_saved_and_loaded(tokens) -> None:
+    model = language_model()
+    other = copy.deepcopy(model)
+    for each in (model, other):
+        add_lora(each, ["W_q", "W_v", "W_1"], rank=2)
+    state = lora_state(shaken(model))
+    assert sum(part.numel() for part in state.values()) == sum(p.numel() for p in trained(model))
+    load_lora(other, state)
+    assert torch.equal(other(tokens), model(tokens))
+    before = copy.deepcopy(state)
+    shaken(model)
+    assert all(torch.equal(state[path], part) for path, part in before.items())  # a copy
+    again = copy.deepcopy(other)
+    again.load_state_dict(model.state_dict())
+    assert torch.equal(again(tokens), model(tokens))
+
+
+def test_a_state_that_does_not_fit_loads_nothing() -> None:
+    model = language_model()
+    add_lora(model, ["W_1"], rank=2)
+    before = lora_state(model)
+    path = next(reversed(before))
+    missing = {name: part + 1 for name, part in before.items() if name != path}
+    wrong = {name: part + 1 for name, part in before.items()} | {path: torch.zeros(3, 3)}
+    cases = [
+        (missing, rf"state: .* got {path}"),
+        (missing | {path: before[path], "W_9.A": before[path]}, r"state: .* got W_9\.A"),
+        (wrong, rf"{path}: expected the shape \(13, 2\), got \(3, 3\)"),
+    ]
+    for state, message in cases:
+        with pytest.raises(ValueError, match=message):
+            load_lora(model, state)
+        assert all(torch.equal(part, before[name]) for name, part in lora_state(model).items())
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_bad_arguments_get_one_clear_error() -> None:
+    base = nn.Linear(D_IN, D_OUT)
+    for wrong, message in [
+        ({"rank": 0}, "rank: expected at least 1, got 0"),
+        ({"rank": 8}, "rank: expected at most 7"),
+        ({"rank": 4, "rows": slice(0, 3)}, "rank: expected at most 3"),
+        ({"alpha": 0.0}, "alpha: expected a positive number"),
+        ({"rows": slice(5, 9)}, r"rows: .* got slice\(5, 9"),
+        ({"rows": slice(3, 3)}, "rows: expected"),
+        ({"rows": slice(0, 4, 2)}, "rows: expected"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            LoRA(base, **{"rank": 2, **wrong})
+        assert base.weight.requires_grad
+    with pytest.raises(TypeError, match=r"base: expected an nn\.Linear, got Embedding"):
+        LoRA(nn.Embedding(3, 4), rank=2)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_model_is_left_alone_where_targets_do_not_fit() -> None:
+    model = language_model()
+    for targets, rank, error, message in [
+        (["W_o", "W_z"], 2, ValueError, "targets: .* got 'W_z'"),
+        ([], 2, ValueError, "targets: expected at least one"),
+        ("W_o", 2, TypeError, "targets: expected a list of names, got the text 'W_o'"),
+        (["W_1", "W_o"], 11, ValueError, "rank: expected at most 10"),
+        (["embedding"], 2, ValueError, "targets: .* got 'embedding'"),
+    ]:
+        with pytest.raises(error, match=message):
+            add_lora(model, targets, rank=rank)
+        assert not lora_state(model)
+        assert all(p.requires_grad for p in model.parameters())
+
+
+def test_it_shows_its_settings() -> None:
+    assert "rank=3, alpha=3)" not in repr(make(slice(2, 5)))
+    assert "rank=3, alpha=6, rows=2:5" in repr(make(slice(2, 5), alpha=6.0))
+
+
+def test_evaluation_mode_is_kept() -> None:
+    model = language_model().eval()
+    add_lora(model, ["W_1"], rank=2)
+    assert not any(module.training for module in model.modules())
+    merge_lora(model)
+    assert not any(module.training for module in model.modules())
