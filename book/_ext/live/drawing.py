@@ -20,7 +20,8 @@ function numbered(html, place) {
 }
 function draw(figure, state, place) {
   const { modules } = attentionBookLive;
-  const found = (modules["figures/" + figure] ?? modules["widgets/" + figure]).default;
+  const drawable = (name) => /^(figures|widgets)\\//.test(name) && name.endsWith("/" + figure);
+  const found = modules[Object.keys(modules).find(drawable)].default;
   const unknown = Object.keys(state).filter((key) => !(key in found.begin));
   if (unknown.length) return JSON.stringify({ wrong: unknown[0], known: Object.keys(found.begin) });
   const html = found.still({ ...found.begin, ...state }).outerHTML;

@@ -18,7 +18,12 @@ from docutils import nodes
 from reference.directives import ApiDirective, cell
 
 # What a reader would type: an option, a path, a name with a hyphen or a dot between words.
-_TYPED = re.compile(r"(?<![\w`-])(--[\w-]+|attention-book \w+|\w+/(?![\w])|\w+(?:\.\w+)+=?\w*)")
+_TYPED = re.compile(
+    r"(?<![\w`-])(--[\w-]+|attention-book \w+|\w+/(?![\w])|[^\W\d]\w*(?:\.\w+)+=?\w*)"
+)
+
+#: The style of what no line may break: a hyphen of an option is part of its name.
+WHOLE = "{.whole-words}"
 
 
 class ApiCommand(ApiDirective):
@@ -67,7 +72,8 @@ def arguments_of(command: Any) -> Iterator[str]:
         value = getattr(metavar, "en", metavar) or ""
         typed = ", ".join(each.opts) if each.opts[0].startswith("-") else ""
         default = each.default if isinstance(each.default, (str, int, float)) else None
-        yield f"| `{cell(f'{typed} {value}'.strip())}` | {texts(each.texts, default, each)} |"
+        typed = f"`{cell(f'{typed} {value}'.strip())}`{WHOLE}"
+        yield f"| {typed} | {texts(each.texts, default, each)} |"
     yield ""
 
 
@@ -97,6 +103,6 @@ def as_code(text: str) -> str:
     """Return a text with what a reader would type in code.
 
     >>> as_code("Go on with --resume.")
-    'Go on with `--resume`.'
+    'Go on with `--resume`{.whole-words}.'
     """
-    return _TYPED.sub(r"`\1`", text)
+    return _TYPED.sub(rf"`\1`{WHOLE}", text)

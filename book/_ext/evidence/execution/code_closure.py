@@ -69,9 +69,9 @@ class Module:
 def digest_of_cells(cells: Iterable[str]) -> str:
     """Return a digest of what a page's cells do.
 
-    Comments, docstrings, line breaks, the words of a figure's labels, ``L("…", "…")``, and the
-    places from which names are imported don't count: a module that moves changes no experiment,
-    nor does a legend that says it better.
+    Comments, docstrings, line breaks, the words of a figure's labels, ``L("…", "…")``, where its
+    legend stands, ``legend="…"``, and the places from which names are imported don't count: a
+    module that moves changes no experiment, nor does a legend that says it better or elsewhere.
     """
     return hashlib.sha256("\n\0".join(map(_deeds, cells)).encode()).hexdigest()[:12]
 
@@ -86,7 +86,7 @@ def _deeds(cell: str) -> str:
 
 
 class _WithoutWords(ast.NodeTransformer):
-    """Empties every label in two languages, and every docstring."""
+    """Empties every label in two languages and every docstring; takes away a legend's place."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
@@ -96,6 +96,7 @@ class _WithoutWords(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
+        node.keywords = [each for each in node.keywords if each.arg != "legend"]
         if isinstance(node.func, ast.Name) and node.func.id == LABEL:
             node.args = [each for each in node.args if not isinstance(each, ast.Constant)]
         return node

@@ -8,6 +8,7 @@ warning that names the formula, and so (strict_build) fails the build.
 
 import hashlib
 import json
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,12 @@ from sphinx.writers.html5 import HTML5Translator
 logger = logging.getLogger(__name__)
 
 KATEX = Path(__file__).parent
-#: Punctuation that never starts a line, and how long a formula may be that holds on to it.
-CLOSING, SHORT = "，。；：、！？）》”,.;:!?)", 24
+#: Punctuation that never starts a line, and that never ends one.
+CLOSING, OPENING = "，。；：、！？）》”,.;:!?)", "（《“("
+#: How many signs a formula may have that stays in one line and holds on to what stands beside it.
+SHORT = 18
+#: Commands that take no room of their own in a formula: fonts, sizes and thin spaces.
+NO_SIGN = re.compile(r"\\(?:(?:math|text|bold|operator|left|right|big|Big|quad)[A-Za-z]*|[,;!])")
 
 STYLESHEETS = ("katex/katex.min.css", "katex/equations.css")
 
@@ -116,9 +121,21 @@ def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) ->
         return f"<code>{self.encode(node.astext())}</code>"
 
 
+def hold(html: str, closing: str) -> str:
+    """Put punctuation into a formula's last box, from which no browser can break it."""
+    end = "</span></span></span>"
+    if not closing or not html.endswith(end):
+        return html + closing
+    return f'{html.removesuffix(end)}<span class="closing">{closing}</span>{end}'
+
+
 def visit_math(self: HTML5Translator, node: nodes.math) -> None:
-    self.body.append(self.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
-    self.body.append(render_node(self, node, display=False) + "</span>")
+    classes = "math notranslate nohighlight"
+    if not is_short(node):
+        classes += " breakable"
+    self.body.append(self.starttag(node, "span", "", CLASS=classes))
+    html = render_node(self, node, display=False)
+    self.body.append(hold(html, node.get("closing", "")) + "</span>")
     raise nodes.SkipNode
 
 
@@ -135,6 +152,13 @@ def visit_math_block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def is_short(formula: nodes.math) -> bool:
+    """Tell whether a formula's signs are few, whatever the commands that write them."""
+    signs = re.sub(r"\\[A-Za-z]+|\\.", "x", NO_SIGN.sub("", formula.astext()))
+    signs = re.sub(r"[{}_^\s]", "", signs)
+    return len(signs) <= SHORT
+
+
 class KeepPunctuation(SphinxPostTransform):
     """A browser may break a line after any formula: keep punctuation with a short one."""
 
@@ -143,16 +167,29 @@ class KeepPunctuation(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         for formula in list(self.document.findall(nodes.math)):
-            after = formula.next_node(descend=False, siblings=True)
-            if not isinstance(after, nodes.Text) or after.astext()[0] not in CLOSING:
-                continue
-            if len(formula.astext()) <= SHORT:
-                text, kept = after.astext(), formula.deepcopy()
-                together = nodes.inline("", "", kept, nodes.Text(text[0]), classes=["unbroken"])
-                # By place: texts are equal where they read the same, and `replace` would take
-                # the paragraph's first "." for this one.
-                place = formula.parent.index(formula)
-                formula.parent[place : place + 2] = [together, nodes.Text(text[1:])]
+            # By place: texts are equal where they read the same, and `replace` would take the
+            # paragraph's first "." for this one.
+            around, place = formula.parent, formula.parent.index(formula)
+            before = text_at(around, place - 1) if place else ""
+            after = text_at(around, place + 1)
+            opened = before[-1:] if before[-1:] in OPENING else ""
+            closed = after[:1] if after[:1] in CLOSING else ""
+            if closed:
+                around[place + 1] = nodes.Text(after[1:])
+            if not is_short(formula):
+                formula["closing"] = closed
+            elif opened or closed:
+                inside = [nodes.Text(opened), formula.deepcopy(), nodes.Text(closed)]
+                together = nodes.inline("", "", *filter(None, inside), classes=["unbroken"])
+                around[place] = together
+                if opened:
+                    around[place - 1] = nodes.Text(before[:-1])
+
+
+def text_at(parent: nodes.Element, place: int) -> str:
+    """Return the text at a place among an element's children: "" if none stands there."""
+    child = parent[place] if place < len(parent) else None
+    return child.astext() if isinstance(child, nodes.Text) else ""
 
 
 class RejectUnnamedNumbers(SphinxTransform):

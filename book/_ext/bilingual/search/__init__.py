@@ -17,14 +17,18 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.environment import BuildEnvironment
 from sphinx.search.en import SearchEnglish
 
 from bilingual.environment import PerPage, reading_order
 from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
+from bilingual.search.formulas import readable
+from bilingual.search.references import fenced_label, with_words
 
 SILENT = (nodes.comment, nodes.raw, nodes.title, nodes.target, nodes.system_message, addnodes.index,
           addnodes.toctree, addnodes.desc_signature)  # fmt: skip
+FORMULAS = (nodes.math, nodes.math_block)
 BREAKS = (nodes.TextElement, nodes.Structural, nodes.Body)
 
 
@@ -68,6 +72,13 @@ def _walk(node: nodes.Node, section: Section | None, language: str, found: list[
         return
     if isinstance(node, SILENT):
         return
+    words = readable(node.astext()) if isinstance(node, FORMULAS) else fenced_label(node)
+    if words is not None:
+        if section is not None:
+            section.add(words, language)
+            if isinstance(node, nodes.math_block):
+                section.add(" ", language)
+        return
     opened = _open(node)
     if opened is not None:
         section = opened
@@ -101,13 +112,20 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
         return
     store = SECTIONS.of(app.env)
     pages = [
-        [app.builder.get_target_uri(name), store[name]]
+        [app.builder.get_target_uri(name), [_in_words(app.env, entry) for entry in store[name]]]
         for name in reading_order(app.env)
         if store.get(name)
     ]
     text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
     _write_if_new(Path(app.outdir) / "search-index.js", f"window.bookIndex={text};\n")
     _write_if_new(Path(app.outdir) / "_static" / "porter-stemmer.js", SearchEnglish.js_stemmer_code)
+
+
+def _in_words(env: BuildEnvironment, entry: list[str]) -> list[str]:
+    """Write the references of a section in words; what belongs to both languages, in English."""
+    anchor, title_zh, title_en, zh, en, both = entry
+    texts = (with_words(env, zh, "zh"), with_words(env, en, "en"), with_words(env, both, "en"))
+    return [anchor, title_zh, title_en, *texts]
 
 
 def _write_if_new(path: Path, text: str) -> None:
