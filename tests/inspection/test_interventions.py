@@ -13,6 +13,8 @@ from attention_book.attention import (
     DotProductAttention,
     MultiHeadAttention,
     RelativePositions,
+    SinkAttention,
+    WindowAttention,
     causal_mask,
 )
 from attention_book.decoding import greedy_search
@@ -393,6 +395,25 @@ def test_raw_keys_begin_where_the_queries_do(multi_head):
     with changed_attention(multi_head, lambda *call: seen.append(call) or call[0]):
         multi_head(x, x, offset=3, is_causal=True)
     assert torch.equal(seen[0][1], causal_mask(KEYS).expand(BATCH, HEADS, -1, -1))
+
+
+@pytest.mark.parametrize("kind", [WindowAttention, SinkAttention])
+@pytest.mark.parametrize("num_first", [0, 1])
+@pytest.mark.parametrize("read_before", [0, 5])
+def test_a_change_sees_no_more_than_a_window(kind, num_first, read_before):
+    torch.manual_seed(4)
+    attention = kind(d_model=8, num_heads=2, window=3, num_first=num_first)
+    x = torch.randn(BATCH, 7, 8)
+    keys = x
+    if read_before:
+        past = attention.project(x[:, :read_before])
+        keys = past.append(attention.project(x[:, read_before:], offset=read_before))
+    seen = []
+    with changed_attention(attention, lambda *call: seen.append(call) or call[0]):
+        attention(x[:, read_before:], keys, offset=read_before)
+    weights, visible = seen[0]
+    assert torch.equal(visible, weights > 0)
+    assert not visible.all()
 
 
 @given(seed=st.integers(0, 999))

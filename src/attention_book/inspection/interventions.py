@@ -13,7 +13,13 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from attention_book.attention import KVCache, LatentAttention, MultiHeadAttention, causal_mask
+from attention_book.attention import (
+    KVCache,
+    LatentAttention,
+    MultiHeadAttention,
+    WindowAttention,
+    causal_mask,
+)
 from attention_book.foundations.checks import check_boolean
 from attention_book.foundations.shapes import Values, Weights
 from attention_book.inspection.capture import arguments_of, call_with
@@ -238,16 +244,19 @@ def without_pairs(chosen: Bool[Tensor, "*#batch #query #key"]) -> Change:
 
 
 def _visible(own: Weights, arguments: dict[str, Any], module: nn.Module) -> Visible:
-    """Return what a call lets its queries see: by its mask, and by ``is_causal``."""
+    """Return what a call lets its queries see: by its mask, its window and ``is_causal``."""
     mask: Tensor | None = arguments["mask"]
-    if mask is None:
-        mask = torch.ones_like(own, dtype=torch.bool)
-    elif isinstance(module, MultiHeadAttention | LatentAttention) and mask.ndim == 3:
-        mask = mask.unsqueeze(1)  # one for all heads
-    if arguments.get("is_causal"):
+    if isinstance(module, WindowAttention):
+        mask = call_with(module.visible, arguments)
+    elif arguments.get("is_causal"):
         cached = isinstance(arguments["keys"], KVCache)  # else the keys begin with the queries
         offset = arguments.get("offset", 0) if cached else 0
-        mask = mask & causal_mask(*own.shape[-2:], offset=offset, device=own.device)
+        past = causal_mask(*own.shape[-2:], offset=offset, device=own.device)
+        mask = past if mask is None else past & mask
+    if mask is None:
+        return torch.ones_like(own, dtype=torch.bool)
+    if isinstance(module, MultiHeadAttention | LatentAttention) and mask.ndim == 3:
+        mask = mask.unsqueeze(1)  # one for all heads
     return mask.expand_as(own)
 
 

@@ -7,6 +7,7 @@ from attention_book.attention import (
     MultiHeadAttention,
     RelativePositions,
     RotaryPositions,
+    WindowAttention,
     pooled_heads,
 )
 
@@ -77,6 +78,8 @@ def test_bad_input_gets_one_clear_error():
         pooled_heads(make(), 4)
     with pytest.raises(ValueError, match=r"attention: .* d_model=12, got 5 and 12"):
         pooled_heads(make(d_key=5), 2)
+    with pytest.raises(TypeError, match=r"attention: .* got a WindowAttention"):
+        pooled_heads(WindowAttention(d_model=12, num_heads=6, window=3), 2)
 
 
 def test_it_is_in_the_mode_of_the_trained_module():

@@ -12,8 +12,10 @@ from attention_book.attention import (
     NoPositions,
     RelativePositions,
     RotaryPositions,
+    SinkAttention,
     SinusoidalPositions,
     T5Buckets,
+    WindowAttention,
     causal_mask,
 )
 from attention_book.attention.multi_head.torch_modules import (
@@ -216,6 +218,12 @@ def test_what_ours_lacks_is_named(setting):
 def test_what_torchs_lacks_is_named(settings, message):
     with pytest.raises(ValueError, match=message):
         attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2, **settings))
+
+
+@pytest.mark.parametrize("kind", [WindowAttention, SinkAttention])
+def test_windows_and_sinks_are_not_lost_on_the_way(kind):
+    with pytest.raises(TypeError, match=f"module: .* got a {kind.__name__}"):
+        attention_to_torch(kind(d_model=8, num_heads=2, window=3))
 
 
 @pytest.mark.parametrize(

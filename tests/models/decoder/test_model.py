@@ -99,6 +99,15 @@ def test_a_later_token_moves_nothing_before_it(model, tokens) -> None:
     assert (before[:, 4] - after[:, 4]).abs().amax(dim=1).min() > 1e-6
 
 
+def test_a_window_bounds_the_cache(tokens) -> None:
+    model = build(windows=(3, None))
+    _, state = model.read(tokens[:, :5], model.start(BATCH))
+    for token in tokens[:, 5:].T:
+        _, state = model.step(token, state)
+    assert [layer.num_keys for layer in state.past] == [3, LENGTH]
+    assert [layer.position for layer in state.past] == [LENGTH, LENGTH]
+
+
 def test_left_padding_moves_nothing(model, tokens) -> None:
     if model.config.positions == "sinusoidal":
         pytest.skip("they count from the first token, padding included")

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.masks import causal_mask
 from attention_book.attention.multi_head.heads import (
     group_heads,
     group_mask,
     merge_heads,
+    past_only,
     split_heads,
     ungroup_heads,
 )
@@ -146,7 +146,9 @@ class LatentAttention(nn.Module):
             raise ValueError("values: expected None, or the tensor of the keys, got another")
         content, turned = self._ask(queries, offset)
         found = self._found(keys, offset)
-        mask = _seen(mask, turned, found, is_causal, offset if isinstance(keys, KVCache) else 0)
+        if is_causal:
+            start = offset if isinstance(keys, KVCache) else 0
+            mask = past_only(mask, turned, found.keys, start)
         if isinstance(keys, KVCache) if absorbed is None else absorbed:
             heads = self._absorbed(content, turned, found, mask)
         else:
@@ -189,7 +191,9 @@ class LatentAttention(nn.Module):
         """Return the weights of each head; arguments as in a call."""
         content, turned = self._ask(queries, offset)
         found = self._found(keys, offset)
-        mask = _seen(mask, turned, found, is_causal, offset if isinstance(keys, KVCache) else 0)
+        if is_causal:
+            start = offset if isinstance(keys, KVCache) else 0
+            mask = past_only(mask, turned, found.keys, start)
         asked = torch.cat([content, turned], dim=-1)
         expanded = self._expanded_keys(found)
         return dot_product_weights(asked, expanded, _for_heads(mask), scale=self.scale)
@@ -261,16 +265,6 @@ class LatentAttention(nn.Module):
 def _down(d_in: int, rank: int, eps: float) -> nn.Sequential:
     """Return a projection to a latent vector, and its norm."""
     return nn.Sequential(nn.Linear(d_in, rank, bias=False), nn.RMSNorm(rank, eps=eps))
-
-
-def _seen(
-    mask: Tensor | None, asked: Tensor, found: KVCache, is_causal: bool, start: int
-) -> Tensor | None:
-    """Return what may be seen: what ``mask`` says and, if causal, nothing that comes later."""
-    if not is_causal:
-        return mask
-    past = causal_mask(asked.shape[-2], found.num_keys, offset=start, device=asked.device)
-    return past if mask is None else past & mask
 
 
 def _for_heads(mask: Tensor | None) -> Tensor | None:

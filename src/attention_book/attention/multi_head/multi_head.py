@@ -96,6 +96,8 @@ class MultiHeadAttention(nn.Module):
     (torch.Size([1, 2, 5, 4]), 320)
     """
 
+    needs_weights: bool = False  # True where no fused kernel makes the weights
+
     def __init__(
         self,
         *,
@@ -169,7 +171,7 @@ class MultiHeadAttention(nn.Module):
         asked, found = self._ask(queries, keys, values, offset)
         start = _first_query(keys, offset)
         dropout = self.dropout if self.training else 0.0
-        if self.positions.biases_values:  # no fused kernel can do that
+        if self.needs_weights or self.positions.biases_values:
             weights = self._weights(asked, found.keys, mask, start, is_causal)
             return self._combine(F.dropout(weights, dropout), found.values, start)
         if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):

@@ -16,6 +16,7 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     projections are copied. With as many heads as before the output is the same.
 
     Raises:
+        TypeError: if the attention is of a derived class, with a window or sinks.
         ValueError: if the number of heads does not divide, or keys or values have sizes of
             their own.
 
@@ -26,6 +27,10 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     >>> pooled_heads(attention, 2).project(x).num_heads
     2
     """
+    if type(attention) is not MultiHeadAttention:
+        raise TypeError(
+            f"attention: expected a MultiHeadAttention itself, got a {type(attention).__name__}"
+        )
     if not attention.d_key == attention.d_value == attention.d_model:
         raise ValueError(
             f"attention: expected keys and values of the size d_model={attention.d_model}, "

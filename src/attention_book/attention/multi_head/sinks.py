@@ -7,9 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention.multi_head.heads import group_heads
-from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.multi_head.window_cache import WindowAttention
-from attention_book.foundations.shapes import HeadsMask, Keys, Queries, Values
 
 
 class SinkAttention(WindowAttention):
@@ -35,28 +33,12 @@ class SinkAttention(WindowAttention):
             [0.2500, 0.2500, 0.2500]], grad_fn=<SelectBackward0>)
     """
 
+    needs_weights = True
+
     def __init__(self, *, window: int | None = None, num_first: int = 0, **kwargs: Any) -> None:
         """Create the projections; the sinks start at 0."""
         super().__init__(window=window, num_first=num_first, **kwargs)
         self.sinks = nn.Parameter(torch.zeros(self.num_heads))
-
-    def forward(
-        self,
-        queries: Queries,
-        keys: Keys | KVCache,
-        values: Values | None = None,
-        mask: HeadsMask | None = None,
-        *,
-        offset: int = 0,
-        is_causal: bool = True,
-    ) -> Tensor:
-        """Return the mixed outputs; arguments as of ``MultiHeadAttention``."""
-        seen = self._seen(queries, keys, mask, offset)
-        asked, found = self._ask(queries, keys, values, offset)
-        start = offset if isinstance(keys, KVCache) else 0
-        weights = self._weights(asked, found.keys, seen, start, False)
-        dropped = F.dropout(weights, self.dropout if self.training else 0.0)
-        return self._combine(dropped, found.values, start)
 
     def _weights(
         self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int, is_causal: bool

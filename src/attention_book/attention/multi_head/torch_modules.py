@@ -55,6 +55,7 @@ def attention_to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
     """Return torch's attention, batch first, with copies of the parameters of ours.
 
     Raises:
+        TypeError: if ours is of a derived class, with a window or sinks.
         ValueError: if ours has what torch's lacks: grouped heads of keys and values, a size of
             the heads that does not fill ``d_model``, norms of queries and keys, positions inside
             attention, another scale; or if only some of the projections that torch joins
@@ -105,6 +106,11 @@ def check_outside_attention(positions: Positions) -> None:
 
 
 def _check_expressible(module: MultiHeadAttention) -> None:
+    if type(module) is not MultiHeadAttention:
+        raise TypeError(
+            "module: expected a MultiHeadAttention itself, for torch's attention has neither "
+            f"windows nor sinks, got a {type(module).__name__}"
+        )
     if module.num_kv_heads != module.num_heads:
         raise ValueError(
             f"num_kv_heads: expected num_heads = {module.num_heads}, for torch's attention has "

@@ -140,7 +140,7 @@ class WindowAttention(MultiHeadAttention):
         is_causal: bool = True,
     ) -> Float[Tensor, "*batch query d_model"]:
         """Return the mixed outputs; arguments as of ``MultiHeadAttention``."""
-        mask = self._seen(queries, keys, mask, offset)
+        mask = self.visible(queries, keys, mask, offset=offset)
         return super().forward(queries, keys, values, mask, offset=offset)
 
     def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> WindowCache:
@@ -158,18 +158,25 @@ class WindowAttention(MultiHeadAttention):
         is_causal: bool = True,
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
-        mask = self._seen(queries, keys, mask, offset)
+        mask = self.visible(queries, keys, mask, offset=offset)
         return super().weights(queries, keys, mask, offset=offset)
 
-    def extra_repr(self) -> str:
-        """Show the settings where the module is printed."""
-        first = f", num_first={self.num_first}" if self.num_first else ""
-        return f"{super().extra_repr()}, window={self.window}{first}"
+    def visible(
+        self,
+        queries: Queries,
+        keys: Keys | KVCache,
+        mask: HeadsMask | None = None,
+        *,
+        offset: int = 0,
+    ) -> HeadsMask:
+        """Return what the queries of such a call see: neither too far back nor still to come.
 
-    def _seen(
-        self, queries: Tensor, keys: Tensor | KVCache, mask: Tensor | None, offset: int
-    ) -> Tensor:
-        """Hide what is too far back or still to come, besides what ``mask`` hides."""
+        Args:
+            queries: As in a call, like the others.
+            keys: Only their number matters.
+            mask: Hides more.
+            offset: Position of the first query.
+        """
         num_queries = queries.shape[-2]
         num_keys = keys.num_keys if isinstance(keys, KVCache) else keys.shape[-2]
         start = offset if isinstance(keys, KVCache) else 0
@@ -182,6 +189,11 @@ class WindowAttention(MultiHeadAttention):
             device=queries.device,
         )
         return near if mask is None else near & mask
+
+    def extra_repr(self) -> str:
+        """Show the settings where the module is printed."""
+        first = f", num_first={self.num_first}" if self.num_first else ""
+        return f"{super().extra_repr()}, window={self.window}{first}"
 
     def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
         dropped = start + asked.shape[-2] - num_keys

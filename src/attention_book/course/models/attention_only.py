@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import (
     StepLogits,
     TokenIds,
 )
-from attention_book.models import LanguageState
+from attention_book.models.language.state import LanguageState, check_one_each
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.layers import look_back
@@ -139,11 +139,7 @@ class AttentionOnly(nn.Module):
         Raises:
             ValueError: if there are not as many tokens as texts.
         """
-        if token.shape != (state.batch_size,):
-            raise ValueError(
-                f"token: expected one for each of {state.batch_size} texts, "
-                f"got the shape {tuple(token.shape)}"
-            )
+        check_one_each(token, state.batch_size)
         x: Tensor = self.positions(self.embedding(token[:, None]), offset=state.position)
         grown = []
         for number, layer in enumerate(cast("list[AttentionOnlyLayer]", list(self.layers))):

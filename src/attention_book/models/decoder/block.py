@@ -1,9 +1,16 @@
 """The decoder block of today (Llama, Mistral, Qwen3, Gemma 3), each part switched by itself."""
 
-from torch import Tensor, nn
+from typing import Any
 
-from attention_book.attention import KVCache, MultiHeadAttention, Positions
-from attention_book.attention.positions.scheme import distances
+from torch import nn
+
+from attention_book.attention import (
+    KVCache,
+    MultiHeadAttention,
+    Positions,
+    WindowAttention,
+    WindowCache,
+)
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.gated_feed_forward import GatedFeedForward
@@ -45,11 +52,8 @@ class DecoderBlock(nn.Module):
     ) -> None:
         """Create the two sublayers and their norms."""
         super().__init__()
-        if window is not None and window < 1:
-            raise ValueError(f"window: expected 1 or more, got {window}")
-        self.window = window
         self.attention_norm = create_norm(config, config.d_model)
-        self.attention = _attention(config, positions)
+        self.attention = _attention(config, positions, window)
         self.feed_forward_norm = create_norm(config, config.d_model)
         self.feed_forward = _feed_forward(config)
         after = config.norms_after
@@ -66,7 +70,7 @@ class DecoderBlock(nn.Module):
             mask: True where a token may be seen besides; it hides padding.
         """
         y = self.attention_norm(x)
-        found = self.attention(y, y, y, self._near(y, 0, mask), is_causal=True)
+        found = self.attention(y, y, y, mask, is_causal=True)
         x = x + self.attention_norm_after(found)
         return x + self.think(x)
 
@@ -85,30 +89,19 @@ class DecoderBlock(nn.Module):
 
         Args:
             x: One vector for each new token, (batch, token, d_model).
-            past: The keys and values of the tokens before; None at the start.
+            past: The keys and values of the tokens before, which a window bounds; None at the
+                start.
             mask: True where a token may be seen besides: (batch, query, key), the past's first.
         """
-        offset = 0 if past is None else past.num_keys
+        offset = 0 if past is None else past.position
         y = self.attention_norm(x)
         new = self.attention.project(y, y, offset=offset)
         seen = new if past is None else past.append(new)
-        near = self._near(y, offset, mask)
-        found = self.attention(y, seen, mask=near, offset=offset, is_causal=y.shape[1] > 1)
+        if mask is not None and isinstance(seen, WindowCache):
+            mask = mask[..., seen.key_positions]
+        found = self.attention(y, seen, mask=mask, offset=offset, is_causal=y.shape[1] > 1)
         x = x + self.attention_norm_after(found)
         return x + self.think(x), seen
-
-    def extra_repr(self) -> str:
-        """Show the settings where the module is printed."""
-        return "" if self.window is None else f"window={self.window}"
-
-    def _near(self, queries: Tensor, offset: int, mask: Mask | None) -> Mask | None:
-        """Hide the tokens that left the window, besides what ``mask`` hides."""
-        length = queries.shape[1]
-        if self.window is None or offset + length <= self.window:
-            return mask
-        behind = distances(length, offset + length, offset=offset, device=queries.device)
-        near: Mask = behind > -self.window
-        return near if mask is None else mask & near
 
 
 def create_norm(config: DecoderConfig, size: int) -> nn.Module:
@@ -122,19 +115,24 @@ def create_norm(config: DecoderConfig, size: int) -> nn.Module:
     return RMSNorm(d_model=size, eps=config.eps, around_one=config.around_one)
 
 
-def _attention(config: DecoderConfig, positions: Positions) -> MultiHeadAttention:
-    return MultiHeadAttention(
-        d_model=config.d_model,
-        num_heads=config.num_heads,
-        num_kv_heads=config.num_kv_heads,
-        d_k=config.head_size,
-        bias=config.bias,
-        fused=config.fused,
-        positions=positions,
-        scale=config.scale,
-        query_norm=create_norm(config, config.head_size) if config.qk_norm else None,
-        key_norm=create_norm(config, config.head_size) if config.qk_norm else None,
-    )
+def _attention(
+    config: DecoderConfig, positions: Positions, window: int | None
+) -> MultiHeadAttention:
+    settings: dict[str, Any] = {
+        "d_model": config.d_model,
+        "num_heads": config.num_heads,
+        "num_kv_heads": config.num_kv_heads,
+        "d_k": config.head_size,
+        "bias": config.bias,
+        "fused": config.fused,
+        "positions": positions,
+        "scale": config.scale,
+        "query_norm": create_norm(config, config.head_size) if config.qk_norm else None,
+        "key_norm": create_norm(config, config.head_size) if config.qk_norm else None,
+    }
+    if window is None:
+        return MultiHeadAttention(**settings)
+    return WindowAttention(window=window, **settings)
 
 
 def _feed_forward(config: DecoderConfig) -> FeedForward | GatedFeedForward:

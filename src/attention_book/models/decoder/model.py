@@ -24,6 +24,7 @@ from attention_book.foundations.shapes import (
 from attention_book.models.decoder.block import DecoderBlock, create_norm
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.state import DecoderLanguageState
+from attention_book.models.language.state import check_one_each
 from attention_book.models.token_embedding import TokenEmbedding
 
 
@@ -105,11 +106,7 @@ class DecoderLanguageModel(nn.Module):
         Raises:
             ValueError: if there are not as many tokens as texts.
         """
-        if token.shape != (state.batch_size,):
-            raise ValueError(
-                f"token: expected one for each of {state.batch_size} texts, "
-                f"got the shape {tuple(token.shape)}"
-            )
+        check_one_each(token, state.batch_size)
         logits, read = self.read(token[:, None], state)
         return logits[:, 0], read
 

@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import (
     TokenIds,
     TokenMask,
 )
-from attention_book.models.language.state import LanguageState
+from attention_book.models.language.state import LanguageState, check_one_each
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.stack import LayerStack
@@ -168,11 +168,7 @@ class CausalLanguageModel(LanguageModel):
         Raises:
             ValueError: if there are not as many tokens as texts.
         """
-        if token.shape != (state.batch_size,):
-            raise ValueError(
-                f"token: expected one for each of {state.batch_size} texts, "
-                f"got the shape {tuple(token.shape)}"
-            )
+        check_one_each(token, state.batch_size)
         x, past = self.stack.step(self.embed(token[:, None]), state.past)
         logits: StepLogits = self.readout(x)[:, 0]
         return logits, LanguageState(state.batch_size, past)

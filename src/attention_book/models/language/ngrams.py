@@ -10,6 +10,7 @@ from torch import Tensor
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import Logits, StepIds, StepLogits, TokenIds
+from attention_book.models.language.state import check_one_each
 from attention_book.text import BOS, EOS, PAD
 
 History = tuple[int, ...]
@@ -146,11 +147,7 @@ class NgramModel:
         Raises:
             ValueError: if there are not as many tokens as texts.
         """
-        if token.shape != (state.batch_size,):
-            raise ValueError(
-                f"token: expected one for each of {state.batch_size} texts, "
-                f"got the shape {tuple(token.shape)}"
-            )
+        check_one_each(token, state.batch_size)
         pairs = zip(state.histories, token.tolist(), strict=True)
         histories = tuple(self._last((*history, number)) for history, number in pairs)
         logits = torch.stack([self.probabilities(history) for history in histories]).log()

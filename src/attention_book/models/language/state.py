@@ -33,3 +33,19 @@ class LanguageState:
     def select(self, rows: StepIds) -> "LanguageState":
         """Return the texts with these numbers."""
         return LanguageState(len(rows), tuple(layer.select(rows) for layer in self.past))
+
+
+def check_one_each(token: StepIds, batch_size: int) -> None:
+    """Check that there is one token for each text.
+
+    >>> import torch
+    >>> check_one_each(torch.tensor([4, 5]), batch_size=2)
+
+    Raises:
+        ValueError: if there are not as many tokens as texts.
+    """
+    if token.shape != (batch_size,):
+        raise ValueError(
+            f"token: expected one for each of {batch_size} texts, "
+            f"got the shape {tuple(token.shape)}"
+        )
