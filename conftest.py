@@ -1,8 +1,10 @@
-"""Collects the `>>>` snippets of the chapters and of the READMEs (Sybil)."""
+"""Checks shapes in all tests, and collects the `>>>` snippets of chapters and READMEs (Sybil)."""
 
 import os
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from pathlib import Path
 
+from jaxtyping import install_import_hook
 from sybil import Sybil
 from sybil.parsers.myst import DocTestDirectiveParser, PythonCodeBlockParser, SkipParser
 
@@ -11,6 +13,16 @@ collect_ignore = ["book/_ext", "book/_build", "benchmarks", "scripts", "audit"]
 
 # Before anything imports the package: the tests check the data too (foundations.strict).
 os.environ.setdefault("ATTENTION_BOOK_STRICT", "1")
+
+# Every function checks the shapes and types that it declares, but the grammar's: there are no
+# tensors in it, and it would draw its sentences fifteen times more slowly.
+PACKAGE = Path(__file__).parent / "src" / "attention_book"
+CHECKED = [
+    f"attention_book.{path.relative_to(PACKAGE).with_suffix('').as_posix().replace('/', '.')}"
+    for path in (*PACKAGE.glob("[a-z]*/"), *PACKAGE.glob("text/[a-z]*.py"))
+    if path.name != "text"
+]
+install_import_hook(CHECKED, "beartype.beartype")
 
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 
