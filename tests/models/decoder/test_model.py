@@ -1,6 +1,7 @@
 """Laws of the decoder-only model, for every part that can be switched."""
 
 import json
+from itertools import product
 
 import pytest
 import torch
@@ -89,6 +90,24 @@ def test_at_once_equals_anew_equals_step_by_step_equals_read_in_pieces(model, to
         logits, state = model.read(piece, state)
         pieces.append(logits)
     torch.testing.assert_close(torch.cat(pieces, dim=1), at_once, **EXACT)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "sinusoidal", "alibi", "none"])
+def test_at_once_equals_step_by_step_whatever_is_combined(positions, tokens) -> None:
+    others = product(["rms", "layer"], [False, True], [6, 2, 1], [(), (3, None), (1, 4)])
+    for norm, qk_norm, num_kv_heads, windows in others:
+        model = build(
+            positions=positions,
+            norm=norm,
+            qk_norm=qk_norm,
+            num_kv_heads=num_kv_heads,
+            windows=windows,
+        )
+        with torch.no_grad():
+            at_once = model(tokens)
+            anew = torch.stack([model(tokens[:, : end + 1])[:, -1] for end in range(LENGTH)], 1)
+            torch.testing.assert_close(anew, at_once, **EXACT)
+            torch.testing.assert_close(stepwise(model, tokens), at_once, **EXACT)
 
 
 def test_a_later_token_moves_nothing_before_it(model, tokens) -> None:
