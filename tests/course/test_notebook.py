@@ -20,6 +20,7 @@ CELLS = [
     "import torch\nnotebook.glue('demo_error', torch.tensor(1 / 3))\n"
     "notebook.glue('demo_word', '键')",
     "notebook.show_source(notebook.glue)",
+    "1e7 / 3, [2.0, 1 - 1e-5], 0.1 + 0.2, 10**9",
 ]
 
 
@@ -38,7 +39,7 @@ def run(language=""):
 
 @pytest.mark.filterwarnings("default")  # the Jupyter clients' own deprecations
 def test_a_kernel_of_the_book_shows_svg_and_hides_glued_values(in_book):
-    setup, figure, glue, source = run()
+    setup, figure, glue, source, numbers = run()
     assert setup.outputs == []
     (picture,) = figure.outputs
     assert set(picture["data"]) == {"image/svg+xml", "text/plain"}
@@ -50,13 +51,15 @@ def test_a_kernel_of_the_book_shows_svg_and_hides_glued_values(in_book):
     assert format_plain_text(values["demo_error"]["data"]["text/plain"], ".3f") == "0.333"
     assert format_plain_text(values["demo_word"]["data"]["text/plain"], "s") == "键"
     assert glue.outputs == []
+    shown = "(3333330.0, [2.0, 0.99999], 0.3, 1000000000)"
+    assert numbers.outputs[0]["data"]["text/plain"] == shown
     assert source.outputs[0]["data"]["text/markdown"].startswith("~~~python\ndef glue")
 
 
 @pytest.mark.filterwarnings("default")
 def test_a_readers_kernel_speaks_one_language_and_prints(monkeypatch):
     monkeypatch.delenv(BUILD_VARIABLE, raising=False)
-    _, figure, glue, _ = run("language='zh'")
+    _, figure, glue, *_ = run("language='zh'")
     svg = figure.outputs[0]["data"]["image/svg+xml"]
     assert "损失" in svg
     assert "loss" not in svg

@@ -31,6 +31,8 @@ DID_NOT_COME_OUT = Bilingual("在这里没有得到", "did not come out here")
 def setup(language: Language | None = None) -> None:
     """Prepare a chapter: the book's style, sharp figures, labels in one language or both.
 
+    A Python number that a cell ends with is shown with six digits; ``print`` shows them all.
+
     Args:
         language: "zh" or "en" for labels in that language alone; None, as in
             the book, for labels in both.
@@ -45,6 +47,7 @@ def setup(language: Language | None = None) -> None:
     shell = get_ipython()
     if shell is not None and hasattr(shell, "kernel"):
         _draw_as_svg(shell)
+        _show_six_digits(shell)
 
 
 def _draw_as_svg(shell: Any) -> None:
@@ -55,6 +58,13 @@ def _draw_as_svg(shell: Any) -> None:
     backend.shell = shell
     backend.figure_formats = {"svg"}
     backend.print_figure_kwargs = {"bbox_inches": "tight", "metadata": SAVE_METADATA}
+
+
+def _show_six_digits(shell: Any) -> None:
+    def show(number: float, printer: Any, cycle: bool) -> None:
+        printer.text(repr(float(f"{number:.6g}")))
+
+    shell.display_formatter.formatters["text/plain"].for_type(float, show)
 
 
 def glue(name: str, value: Any) -> None:
