@@ -115,8 +115,8 @@ function panel(kind, { pairs }, { shares, means }, width) {
 
 function explain({ state: { pairs, size, times }, numbers: { means, shares } }) {
   const [sum, delta, softmax] = KINDS.map((kind) => percent(means[kind])), oldest = percent(shares.delta[0]);
-  const zh = `${size} 维里的 ${pairs} 个随机的键，各写${times === 2 ? "两次，以第二次为准" : "一次"}：求和记起 ${sum}，delta 规则 ${delta}，softmax ${softmax}。`;
-  const en = `${pairs} random keys in ${size} dimensions, each written ${times === 2 ? "twice, and the last value counts" : "once"}: the sum recalls ${sum}, the delta rule ${delta}, softmax ${softmax}.`;
+  const zh = `${size} 维里的 ${pairs} 个随机的键，各写${times === 2 ? "两次，以第二次为准" : "一次"}，抽 ${DRAWS} 回：求和记起 ${sum}，delta 规则 ${delta}，softmax ${softmax}。`;
+  const en = `${pairs} random keys in ${size} dimensions, each written ${times === 2 ? "twice, and the last value counts" : "once"}; in ${DRAWS} draws the sum recalls ${sum}, the delta rule ${delta}, softmax ${softmax}.`;
   const end = times === 2
     ? ["求和与 softmax 把新旧两个值都留着，分不出先后；delta 规则改写了。", "The sum and softmax keep both values and cannot tell which is later; the delta rule has overwritten."]
     : [`求和对新旧一样；delta 规则总记得最后一个，最早的只记起 ${oldest}。`, `The sum treats old and new alike; the delta rule always knows the last pair, and the first in ${oldest} of the draws.`];

@@ -37,7 +37,7 @@ const up = (share) => BOTTOM - (BOTTOM - TOP) * (Math.max(LOW, Math.log2(share))
 
 function draw({ state, numbers, width }) {
   const x = across(width), { now, steps } = numbers, foot = 2 ** FROM, { ridge } = state;
-  const start = Math.max(foot, ridge * 2 ** LOW), reading = now.intensity < ridge;
+  const start = Math.max(foot, ridge * 2 ** LOW), before = x(now.intensity) - x(ridge) > 36; // the slope leaves room to the left
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT },
     label(["每秒的运算（占峰值）", "operations a second (of the peak)"], { x: 0, y: 14, "font-size": 12, class: "live-muted" }),
     svg("line", { class: "live-axis", x1: LEFT, x2: width - 14, y1: BOTTOM, y2: BOTTOM }),
@@ -48,32 +48,32 @@ function draw({ state, numbers, width }) {
     [1, 10, 100, 1000].map((each) => svg("text", { class: "live-count", x: x(each), y: BOTTOM + 18, "font-size": 11, "text-anchor": "middle" }, String(each))),
     label(["每读一字节的运算", "operations for each byte"], { x: width - 14, y: BOTTOM + 38, "font-size": 12, "text-anchor": "end", class: "live-muted" }),
     svg("path", { class: "live-stroke", d: `M${x(start)} ${up(start / ridge)}L${x(ridge)} ${up(1)}L${width - 14} ${up(1)}`, fill: "none" }),
-    label(["限于算", "computing"], { x: width - 14, y: TOP - 8, "font-size": 11, "text-anchor": "end", class: "live-muted" }),
+    label(["限于算", "computing"], { x: width - 14, y: TOP - 12, "font-size": 11, "text-anchor": "end", class: "live-muted" }),
     label(["限于读", "reading"], { x: x(Math.sqrt(start * ridge)) - 10, y: up(Math.sqrt(start / ridge)) - 8, "font-size": 11, "text-anchor": "end", class: "live-muted" }),
     svg("line", { class: "live-axis live-dashed", x1: x(ridge), x2: x(ridge), y1: up(1), y2: BOTTOM }),
     steps.map((each) => svg("circle", { class: "live-fill-warm", cx: x(each.intensity), cy: up(each.share), r: 2.5, "fill-opacity": 0.6 })),
     svg("line", { class: "live-stroke-warm live-dashed live-thin", x1: x(now.intensity), x2: x(now.intensity), y1: up(now.share), y2: BOTTOM }),
     svg("circle", { class: "live-fill-warm", cx: x(now.intensity), cy: up(now.share), r: 6.5 }),
     svg("circle", { class: "live-handle", cx: x(now.intensity), cy: up(now.share), r: 6.5 }),
-    svg("text", { class: "live-number", x: x(now.intensity) + (reading ? 12 : -12), y: up(now.share) + 18, "font-size": 12, "text-anchor": reading ? "start" : "end" },
+    svg("text", { class: "live-number", x: x(now.intensity) + (before ? -12 : 12), y: up(now.share) + 18, "font-size": 12, "text-anchor": before ? "end" : "start" },
       `${number(100 * now.share, now.share < 0.0995 ? 1 : 0)}%`));
 }
 
-const giga = (bytes) => number(bytes / 1e9, bytes < 99.5e9 ? 1 : 0);
+const few = (value) => (value < 99.5 ? number(value, 1) : Math.round(value).toLocaleString("en")), giga = (count) => few(count / 1e9);
 
 function explain({ state: { ridge }, numbers: { now, weights } }) {
   const caches = now.bytes - weights, share = number(100 * now.share, now.share < 0.0995 ? 1 : 0);
   const limit = now.intensity < ridge
     ? [`低于屋脊的 ${ridge}，限于读`, `below the ridge at ${ridge}: limited by reading`] : [`过了屋脊的 ${ridge}，限于算`, `beyond the ridge at ${ridge}: limited by computing`];
   return [
-    `${now.batch === 1 ? "一段文字写一个词" : `${now.batch} 段文字各写一个词`}：读权重 ${giga(weights)} GB，读缓存 ${giga(caches)} GB；每字节 ${number(now.intensity, 1)} 次运算，${limit[0]}，运算单元最多用上 ${share}%。`,
-    `One word for ${now.batch === 1 ? "one text" : `each of ${now.batch} texts`}: ${giga(weights)} GB of weights and ${giga(caches)} GB of caches are read; ${number(now.intensity, 1)} operations for each byte, ${limit[1]}, and at most ${share}% of the arithmetic is in use.`];
+    `${now.batch === 1 ? "一段文字写一个词" : `${now.batch.toLocaleString("en")} 段文字各写一个词`}：读权重 ${giga(weights)} GB，读缓存 ${giga(caches)} GB；每字节 ${few(now.intensity)} 次运算，${limit[0]}，运算单元最多用上 ${share}%。`,
+    `One word for ${now.batch === 1 ? "one text" : `each of ${now.batch.toLocaleString("en")} texts`}: ${giga(weights)} GB of weights and ${giga(caches)} GB of caches are read; ${few(now.intensity)} operations for each byte, ${limit[1]}, and at most ${share}% of the arithmetic is in use.`];
 }
 
 const table = ({ numbers }) => ({
-  columns: [["批量", "batch"], ["读（字节）", "bytes read"], ["运算", "operations"], ["运算 / 字节", "operations / byte"], ["占峰值", "of the peak"]],
+  columns: [["批量", "batch"], ["读（GB）", "GB read"], ["运算（10⁹）", "10⁹ operations"], ["每字节运算", "per byte"], ["占峰值", "of the peak"]],
   rows: numbers.steps.map(({ batch, bytes, operations, intensity, share }) =>
-    [String(batch), String(bytes), String(operations), number(intensity, 2), `${number(100 * share, 1)}%`]),
+    [String(batch), giga(bytes), giga(operations), number(intensity, 2), `${number(100 * share, 1)}%`]),
 });
 
 export default figure({

@@ -45,7 +45,7 @@ function draw({ numbers, width }) {
     label(["草稿 q：收下的（蓝），被拒的（虚线框）", "the draft q: accepted (blue), rejected (dashed)"], { x: 0, y: BELOW - 12, "font-size": 11, class: "live-muted" }),
     q.map((value, i) => [
       svg("rect", { class: "live-fill", x: x(i), y: BELOW, width: bar, height: deep(accepted[i]) }),
-      value > accepted[i] + 1e-9 ? svg("rect", { class: "live-axis live-dashed", fill: "none", x: x(i), y: BELOW + deep(accepted[i]), width: bar, height: deep(value - accepted[i]) }) : [],
+      value > accepted[i] + 1e-9 ? svg("rect", { class: "live-changed", x: x(i), y: BELOW + deep(accepted[i]), width: bar, height: deep(value - accepted[i]) }) : [],
       svg("text", { class: "live-number", x: x(i) + bar / 2, y: BELOW + deep(value) + 15, "font-size": 12, "text-anchor": "middle" }, short(value)),
     ]),
     label([`一轮写到第几个词（平均 ${number(numbers.words, 2)} 个）`, `words that a round reaches (${number(numbers.words, 2)} on average)`], { x: 0, y: HEIGHT - 66, "font-size": 11, class: "live-muted" }),
