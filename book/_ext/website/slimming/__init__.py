@@ -1,4 +1,4 @@
-"""Pages load one stylesheet, the scripts that they use and the icons that they show."""
+"""Pages load one stylesheet and the scripts and icons they use; code is marked sparely."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Set up the one module here that knows Sphinx."""
+    """Set up the modules here that know Sphinx."""
     app.setup_extension("website.slimming.slim_site")
+    app.setup_extension("website.slimming.plain_code")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
