@@ -188,4 +188,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", page_assets, priority=950)
     app.connect("build-finished", write_bundles, priority=880)  # after extensions copied theirs
     app.connect("build-finished", sweep, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    # Which styles the pages name is known where they are written, and needed at the end.
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
