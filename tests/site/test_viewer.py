@@ -132,7 +132,8 @@ def test_the_keyboard_reaches_everything(opened: Page) -> None:
 def test_the_table_has_the_numbers(opened: Page) -> None:
     opened.locator("summary").click()
     row = opened.locator("tbody tr").nth(4)
-    assert row.locator("td").all_text_contents() == ["0.000", "0.050", "0.000", "0.150", "0.800"]
+    # It is written when it opens, a moment after the click: `expect` waits.
+    expect(row.locator("td")).to_have_text(["0.000", "0.050", "0.000", "0.150", "0.800"])
     expect(row.locator("th")).to_have_text("un")
 
 

@@ -4,11 +4,15 @@ Each formula becomes HTML for the eye and MathML for screen readers. The JavaScr
 (mini-racer) starts only when a formula is met that no earlier build has rendered: rendered
 formulas are kept in ``katex.json`` beside Sphinx's saved pages. What KaTeX cannot parse is a
 warning that names the formula, and so (strict_build) fails the build.
+
+Sphinx writes pages in processes of their own, where the engine of their parent does not answer and
+what they render is lost: so all formulas are rendered before, in the process that knows the book.
 """
 
 import hashlib
 import json
 import re
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ from weakref import WeakKeyDictionary
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -60,6 +65,7 @@ class Katex:
         self.macros = macros
         self.cache_file = cache_file
         self.rendered: dict[str, str] = {}
+        self.refused: dict[str, str] = {}  # what KaTeX says of formulas that it cannot parse
         self.is_new = False
         if cache_file is not None and cache_file.exists():
             self.rendered = json.loads(cache_file.read_text(encoding="utf8"))
@@ -82,12 +88,15 @@ class Katex:
     def render(self, tex: str, *, display: bool) -> str:
         """Return the HTML of ``tex``; raise KatexError where KaTeX does."""
         key = hashlib.sha256(self.salt + bytes([display]) + tex.encode()).hexdigest()
-        if key not in self.rendered:
+        if key not in self.rendered and key not in self.refused:
             answer = json.loads(self.engine.call("render", tex, display, self.macros))
             if "error" in answer:
-                raise KatexError(answer["error"].removeprefix("KaTeX parse error: "))
-            self.rendered[key] = answer["html"]
-            self.is_new = True
+                self.refused[key] = answer["error"].removeprefix("KaTeX parse error: ")
+            else:
+                self.rendered[key] = answer["html"]
+                self.is_new = True
+        if key in self.refused:
+            raise KatexError(self.refused[key])
         return self.rendered[key]
 
     def save(self) -> None:
@@ -103,19 +112,37 @@ class Katex:
 RENDERERS: WeakKeyDictionary[Sphinx, Katex] = WeakKeyDictionary()
 
 
+def source_of(node: nodes.Element) -> str:
+    """Return what KaTeX is given for a formula."""
+    tex = node.astext()
+    several_lines = isinstance(node, nodes.math_block) and r"\\" in tex
+    if several_lines and not node.get("nowrap") and not tex.lstrip().startswith(r"\begin"):
+        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"  # as Sphinx promises for every renderer
+    return tex
+
+
+def render_all(app: Sphinx, *trees: nodes.Node) -> None:
+    """Render every formula before its page is written; what is refused is told there."""
+    for tree in trees:
+        for formula in (*tree.findall(nodes.math), *tree.findall(nodes.math_block)):
+            with suppress(KatexError):
+                display = isinstance(formula, nodes.math_block)
+                RENDERERS[app].render(source_of(formula), display=display)
+
+
+def render_page(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    render_all(app, doctree)
+
+
+def render_titles(app: Sphinx, env: BuildEnvironment) -> None:
+    """Render what any page may repeat of another: titles, and tables of contents."""
+    render_all(app, *env.titles.values(), *env.longtitles.values(), *env.tocs.values())
+
+
 def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
     """Return a formula's HTML, or its source after a warning."""
-    katex = RENDERERS[self.builder.app]
-    tex = node.astext()
-    if (
-        display
-        and r"\\" in tex
-        and not node.get("nowrap")
-        and not tex.lstrip().startswith(r"\begin")
-    ):
-        tex = rf"\begin{{aligned}}{tex}\end{{aligned}}"  # as Sphinx promises for every renderer
     try:
-        return katex.render(tex, display=display)
+        return RENDERERS[self.builder.app].render(source_of(node), display=display)
     except KatexError as error:
         logger.warning("KaTeX: %s in %r", error, node.astext(), location=node, type="katex_static")
         return f"<code>{self.encode(node.astext())}</code>"
@@ -240,6 +267,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("katex_static", (visit_math, None), (visit_math_block, None))
     app.connect("config-inited", choose_renderer)
     app.connect("builder-inited", start)
+    app.connect("env-check-consistency", render_titles)
+    app.connect("doctree-resolved", render_page, priority=990)  # when the page is as it will be
     app.connect("html-page-context", add_stylesheets)
     app.connect("build-finished", save)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

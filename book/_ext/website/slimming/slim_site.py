@@ -8,6 +8,7 @@ icons named in `ICONS`, and name each script that a page needs.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import re
@@ -87,7 +88,11 @@ def _priority(style: Any) -> int:
 
 
 def bundle(app: Sphinx, styles: tuple[str, ...]) -> Stylesheet:
-    """Name the bundle of these styles; `write_bundles` writes it when all of them are in place."""
+    """Name the bundle of these styles; `write_bundles` writes it when all of them are in place.
+
+    Pages are written by several processes, and all that these leave behind are files: so what a
+    bundle is made of is written down.
+    """
     bundles: dict[tuple[str, ...], Stylesheet] = app.__dict__.setdefault("_stylesheets", {})
     if styles not in bundles:
         static = Path(app.outdir) / "_static"
@@ -98,18 +103,29 @@ def bundle(app: Sphinx, styles: tuple[str, ...]) -> Stylesheet:
         # Named by its styles: a page that is written alone must not take another's bundle.
         name = hashlib.sha256(" ".join(styles).encode()).hexdigest()[:8]
         bundles[styles] = Stylesheet(f"book.{name}.css", digest.hexdigest()[:10])
+        note = bundle_notes(app) / f"book.{name}.json"
+        note.parent.mkdir(parents=True, exist_ok=True)
+        temporary = note.with_suffix(f".{os.getpid()}.part")
+        temporary.write_text(json.dumps(styles), encoding="utf8")
+        temporary.replace(note)
     return bundles[styles]
 
 
+def bundle_notes(app: Sphinx) -> Path:
+    """Return the folder that says of each bundle, by its name, what it is made of."""
+    return Path(app.doctreedir) / "stylesheets"
+
+
 def write_bundles(app: Sphinx, exception: Exception | None) -> None:
-    """Write each bundle that a page of this build named, if it changed."""
+    """Write each bundle that a page has named, if it changed."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
-    for styles, stylesheet in app.__dict__.get("_stylesheets", {}).items():
+    for note in sorted(bundle_notes(app).glob("*.json")):
+        styles = json.loads(note.read_text(encoding="utf8"))
         css = "\n".join(_read_style(static / style, static) for style in styles)
         css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", trim(css)), static)
-        target = static / stylesheet.name
+        target = static / f"{note.stem}.css"
         if not target.exists() or target.read_text("utf8") != css:
             target.write_text(css, encoding="utf8")
 
@@ -188,5 +204,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", page_assets, priority=950)
     app.connect("build-finished", write_bundles, priority=880)  # after extensions copied theirs
     app.connect("build-finished", sweep, priority=900)
-    # Which styles the pages name is known where they are written, and needed at the end.
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -79,10 +79,11 @@ function render({ model, el: root }) {
       if (going !== abort) return;
       bar.hidden = true;
       const run = (switches) => found.translate(name, text, { width, lengthPenalty: 1, switches }, {
-        signal: abort.signal, onStep: ({ tokens }) => view.writing(tokens, LANG[target]),
+        signal: abort.signal, onStep: ({ tokens }) => { if (going === abort) view.writing(tokens, LANG[target]); },
       });
       const broken = entry().model === "transformer" && names.length > 0;
       const intact = await run({}), result = broken ? { ...(await run(taken(names))), intact: intact.target } : intact;
+      if (going !== abort) return;
       view.reset();
       set({ result: { ...result, text, width, switches: names.join(" ") } });
       const time = (performance.now() - began).toFixed(0), cut = !result.finished;
@@ -95,6 +96,14 @@ function render({ model, el: root }) {
     } finally {
       if (going === abort) { going = null; bar.hidden = true; fields.busy(false); }
     }
+  }
+
+  /** Give up the translation that is being written: it is of a model that is no longer chosen. */
+  function drop() {
+    going?.abort();
+    going = null;
+    bar.hidden = true;
+    fields.busy(false);
   }
 
   /** Choose the model again whose translation stands; what to say of it. */
@@ -145,7 +154,11 @@ function render({ model, el: root }) {
     fields.follow(shown());
     translate();
   };
-  on(["name"], () => { if (!quiet) present(); });
+  on(["name"], () => {
+    if (quiet) return;
+    drop();
+    present();
+  });
   on(["text", "width", "switches"], again);
   on(["kind", "layer", "head"], () => { if (model.get("switches").includes("headOff")) again(); });
   on(["result", "kind", "layer", "head"], () => view.follow());
