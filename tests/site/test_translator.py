@@ -273,6 +273,29 @@ def test_a_model_that_does_not_come_leaves_the_first_one(
     page.close()
 
 
+def test_another_model_may_be_chosen_while_one_still_writes(page: Page, base_url: str) -> None:
+    """What is being written is given up; nothing of it is shown as the other model's."""
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    translate(place, SENTENCE, answer=FRENCH)
+    waiting: list[Any] = []
+    page.route(f"**/{OPEN}.example.js", lambda route: waiting.append(route))
+    place.evaluate(
+        """(place, open) => {
+          place.querySelector("textarea").value = "The boy reads two books today.";
+          place.querySelector(".live-go").click();
+          place.querySelector(`input[value=${open}]`).click();
+        }""",
+        OPEN,
+    )
+    page.wait_for_timeout(1000)  # time for every word of the first model
+    assert waiting, "the other model's example is asked for"
+    for route in waiting:
+        route.continue_()
+    expect(place.locator(".live-status")).not_to_contain_text("livres", timeout=30_000)
+    expect(place.locator(f"input[value={OPEN}]")).to_be_checked()
+    translate(place, "I love you.", answer="Je t'aime.")
+
+
 def test_a_damaged_open_model_is_refused(page: Page, base_url: str) -> None:
     def damage(route: Any) -> None:
         answer = route.fetch()
