@@ -1,7 +1,7 @@
 /* Audit the built site: axe on every page, Lighthouse on a page of maths and on the front page (or
    on the pages that are named), the weight of chapters.
 
-   node audit/run.mjs [--pages masks.html,scoring.html] [--skip axe|lighthouse|weight]
+   node audit/run.mjs [--pages masks.html,scoring.html] [--skip axe,lighthouse,weight] [--runs 3]
    BOOK_HTML names another build, CHROME_PATH another browser.  Exits with 1 if a bound breaks. */
 
 import { createReadStream, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -27,7 +27,7 @@ const BOUNDS = {
   mobile: { performance: 97, accessibility: 100, "best-practices": 100, seo: 100 },
   kilobytes: 250, // a chapter without its figures
 };
-const RUNS = 3; // Lighthouse's performance varies: the median counts
+const RUNS = Number(option("runs") ?? 3); // Lighthouse's performance varies: the median counts
 const TYPES = {
   ".html": "text/html; charset=utf-8", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
   ".woff2": "font/woff2", ".png": "image/png", ".json": "application/json", ".ipynb": "application/json",

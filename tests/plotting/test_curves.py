@@ -143,3 +143,15 @@ def test_wrong_input_gets_one_clear_error_and_leaves_no_figure(data, call, messa
     with pytest.raises(ValueError, match=message):
         call(data)
     assert plt.get_fignums() == []
+
+
+def test_a_logarithmic_axis_writes_numbers_out_where_none_is_long() -> None:
+    def written(heights: list[float]) -> list[str]:
+        axes = curves([1, 2, 3], {"loss": heights}, logy=True)
+        axes.figure.canvas.draw()
+        return [tick.get_text() for tick in axes.get_yticklabels(which="both") if tick.get_text()]
+
+    assert {"0.1", "0.2", "0.5", "1", "2"} <= set(written([0.08, 0.4, 3]))
+    assert {"0.1", "1", "10", "100"} <= set(written([0.05, 5, 500]))
+    assert "2" not in written([0.05, 5, 500])
+    assert all("10^" in label for label in written([1e-7, 1, 100]))

@@ -105,6 +105,7 @@ class ApiTable(ApiDirective):
     def run(self) -> list[nodes.Node]:
         module = self.arguments[0]
         self.note_files(module)
+        self.note_entries([])  # the page is one of the reference
         lines = ["| {zh}`名字` {en}`Name` | {zh}`用途` {en}`What it is for` |", "|---|---|"]
         for name, definition in self.reference.of_module(module).items():
             self.env.note_dependency(str(definition.file))

@@ -117,7 +117,7 @@ def start(app: Sphinx) -> None:
 def add_stylesheet(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    if ENTRIES.of(app.env).get(pagename):
+    if pagename in ENTRIES.of(app.env):
         app.add_css_file("api.css")
 
 

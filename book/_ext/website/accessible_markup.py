@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bilingual.nodes import LanguageInline
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx import addnodes
@@ -46,8 +47,8 @@ def visit_entry(translator: Any, node: nodes.entry) -> None:
     Chinese may break after every character: beside wide code a sentence of it would become a
     column of single characters, so its cell has a class of its own.
     """
-    chinese = (part for part in node.findall(nodes.inline) if "bl-zh" in part["classes"])
-    if any(len(part.astext()) > FEW_CHARACTERS for part in chinese):
+    chinese = (part for part in node.findall(LanguageInline) if part["language"] == "zh")
+    if any(len(words_of(part)) > FEW_CHARACTERS for part in chinese):
         node["classes"].append("sentence")
     if isinstance(node.parent.parent, nodes.thead) and not words_of(node):
         translator.body.append(translator.starttag(node, "td", ""))

@@ -84,7 +84,8 @@ class PredictiveLocalAttention(nn.Module):
         p &= S \\cdot \\operatorname{sigmoid}(v_p^\\top \\tanh(W_p q)) \\\\
         \\alpha_j &= \\operatorname{softmax}_j a(q, k_j)
         \\cdot \\exp\\left( -\\frac{(j - p)^2}{2 \\sigma^2} \\right)
-        \\quad \\text{over } |j - p| \\le D, \\qquad \\sigma = D / 2
+        \\quad \\text{over } |j - p| \\le D, \\\\
+        \\sigma &= D / 2
 
     Here D is the radius and S the length of the source. The softmax runs over the
     window; the Gaussian on top is not normalized again, as in the paper, so the

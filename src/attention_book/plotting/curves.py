@@ -6,7 +6,8 @@ from typing import Protocol, runtime_checkable
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.axis import Axis
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from torch import Tensor
 
 from attention_book.foundations.bilingual import L
@@ -23,6 +24,8 @@ from attention_book.plotting.style import (
 
 #: Up to this many points a curve shows each of them.
 FEW_POINTS = 12
+#: On a logarithmic axis between these the numbers are written out.
+PLAIN = (0.5e-3, 2e5)
 
 
 @runtime_checkable
@@ -95,6 +98,9 @@ def curves(
         if logy:
             axes.set_yscale("log")
         axes.set(xlim=xlim, ylim=ylim)
+        for axis, is_log in ((axes.xaxis, logx), (axes.yaxis, logy)):
+            if is_log:
+                _write_plainly(axis)
         _name(axes, xlabel, ylabel, title)
         if any(heights):
             _place_legend(axes, legend)
@@ -237,6 +243,18 @@ def _axes(given: Axes | None) -> Axes:
         _, given = plt.subplots()
     given.tick_params(labelfontfamily=list(FONT_FAMILY))
     return given
+
+
+def _write_plainly(axis: Axis) -> None:
+    """Write 0.1 and 100 where no number is long: a phone cannot show a power's small exponent."""
+    low, high = axis.get_view_interval()
+    if not PLAIN[0] < low < high < PLAIN[1]:
+        return
+    plain = FuncFormatter(lambda value, place: f"{value:g}")
+    axis.set_major_formatter(plain)
+    few = high < 100 * low  # powers of ten alone: one or two
+    axis.set_minor_locator(LogLocator(subs=(2, 5) if few else "all"))
+    axis.set_minor_formatter(plain if few else NullFormatter())
 
 
 def _place_legend(axes: Axes, place: str) -> None:

@@ -241,13 +241,16 @@ def _write_values(axes: Axes, cells: Array) -> None:
 
 
 def _part_touching_numbers(axes: Axes) -> None:
-    """Give up square cells where they are too narrow for their numbers; then write smaller."""
+    """Give up square cells where they are too narrow for their numbers; then write smaller.
+
+    The digits of a reader's font may be a sixth wider than those measured here.
+    """
     room = _room_for_numbers(axes)
-    if room < 1.2:
+    if room < 1.4:
         axes.set_aspect("auto")
         room = _room_for_numbers(axes)
-    if room < 1.1:
-        plt.setp(axes.texts, size=TICK_SIZE * room / 1.1)
+    if room < 1.3:
+        plt.setp(axes.texts, size=TICK_SIZE * room / 1.3)
 
 
 def _room_for_numbers(axes: Axes) -> float:

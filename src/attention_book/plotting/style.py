@@ -43,6 +43,7 @@ STYLE: Any = {
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.labelsize": 10,
+    "axes.labelpad": 7,  # the reader's font may be wider than the one that measured the ticks
     "xtick.labelsize": TICK_SIZE,
     "ytick.labelsize": TICK_SIZE,
     "legend.fontsize": TICK_SIZE,

@@ -25,8 +25,8 @@ HINT = Bilingual("提示", "Hint")
 #: The style stands in the markup: a notebook has no stylesheet of ours.
 LINE = '<p style="margin: 0.25rem 0">'
 BLOCK = (
-    '<pre style="margin: 0; padding: 0.1rem 0 0.3rem 1.2rem; border: 0; background: none;'
-    ' box-shadow: none; line-height: 1.35; overflow-x: auto">'
+    '<pre style="margin: 0; padding: 0.1rem 0 0.3rem 1.2rem; border: 0;'
+    ' background-color: transparent; box-shadow: none; line-height: 1.35; overflow-x: auto">'
 )
 #: A tensor with more numbers is shown by its shape and its first numbers.
 SHOWN_NUMBERS = 64

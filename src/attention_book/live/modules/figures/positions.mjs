@@ -111,6 +111,11 @@ function plot(state, numbers, width) {
     label(["相对位移 j − i", "offset j − i"], { class: "live-count", x: PLOT.left + (width - PLOT.left - PLOT.right) / 2, y: bottom + 36, "text-anchor": "middle" }),
     svg("line", { class: "live-axis live-dashed", x1: x, x2: x, y1: PLOT.top, y2: bottom }),
     lines(curve, "live-stroke"), lines(reference, "live-stroke-warm live-dashed"),
+    [["live-stroke", ["这个查询", "this query"]], ["live-stroke-warm live-dashed", [`查询在 ${REFERENCE}`, `query at ${REFERENCE}`]]]
+      .map(([kind, words], n) => [
+        svg("line", { class: kind, x1: PLOT.left + 6, x2: PLOT.left + 28, y1: PLOT.top + 6 + 16 * n, y2: PLOT.top + 6 + 16 * n }),
+        label(words, { class: "live-number", x: PLOT.left + 33, y: PLOT.top + 10 + 16 * n }),
+      ]),
     state.scheme === "alibi" ? [] : OFFSETS.map((offset, n) => curve[n] && svg("circle",
       { class: "live-fill", cx: xOf(offset, width), cy: yOf(curve[n][0], range), r: 2 })).filter(Boolean),
     marked ? svg("circle", { class: "live-handle", cx: x, cy: yOf(Math.max(low, marked[0]), range), r: 7 }) : [],

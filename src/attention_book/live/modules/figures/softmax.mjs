@@ -27,9 +27,10 @@ export function compute({ doublings, divide, temperature }) {
   return { d, scores, inputs, weights, slopes, entropy };
 }
 
-/** A small number as it is: 0.0000137 and not 0.000. */
+/** A small number as it is: 0.0000137 and not 0.000; one that no column has room for, by its bound. */
 export function small(value) {
-  return value >= 0.001 || value === 0 ? number(value, 3) : value.toFixed(Math.min(20, 1 - Math.floor(Math.log10(value))));
+  if (value >= 0.001 || value === 0) return number(value, 3);
+  return value < 1e-6 ? "< 0.000001" : value.toFixed(1 - Math.floor(Math.log10(value)));
 }
 
 const PANELS = [
