@@ -6,18 +6,24 @@ from types import SimpleNamespace
 
 import pytest
 from tiny import EXTENSIONS
-from website.slimming.slim_site import bundle
+from website.slimming.slim_site import bundle, write_bundles
 from website.slimming.slim_styles import trim
 
 OUR_STYLES = sorted(EXTENSIONS.rglob("*.css"))
 
 
+def app_in(folder: Path) -> SimpleNamespace:
+    """As much of Sphinx as the bundles ask for."""
+    builder = SimpleNamespace(format="html")
+    return SimpleNamespace(outdir=folder, doctreedir=folder / "doctrees", builder=builder)
+
+
 def test_a_bundle_is_named_by_its_styles_alone(tmp_path) -> None:
     """In an edited book the pages come in another order, or only one of them comes."""
     plain, maths = ("theme.css",), ("theme.css", "katex.css")
-    first = SimpleNamespace(outdir=tmp_path)
+    first = app_in(tmp_path)
     both = [bundle(first, plain), bundle(first, maths)]
-    second = SimpleNamespace(outdir=tmp_path)
+    second = app_in(tmp_path)
     assert bundle(second, maths) == both[1]
     assert bundle(second, plain) == both[0]
     assert both[0].name != both[1].name
@@ -27,11 +33,21 @@ def test_a_changed_style_changes_the_digest(tmp_path) -> None:
     style = tmp_path / "_static" / "book.css"
     style.parent.mkdir()
     style.write_text("a{x:y}")
-    before = bundle(SimpleNamespace(outdir=tmp_path), ("book.css",))
+    before = bundle(app_in(tmp_path), ("book.css",))
     style.write_text("a{x:z}")
-    after = bundle(SimpleNamespace(outdir=tmp_path), ("book.css",))
+    after = bundle(app_in(tmp_path), ("book.css",))
     assert before.name == after.name
     assert before.digest != after.digest
+
+
+def test_a_bundle_that_another_process_named_is_written(tmp_path) -> None:
+    """Pages are written by processes of their own, which tell their parent nothing."""
+    style = tmp_path / "_static" / "book.css"
+    style.parent.mkdir()
+    style.write_text("a{x:y}")
+    named = bundle(app_in(tmp_path), ("book.css",))
+    write_bundles(app_in(tmp_path), None)
+    assert "a{x:y}" in (tmp_path / "_static" / named.name).read_text()
 
 
 @pytest.mark.parametrize("style", OUR_STYLES, ids=lambda path: path.name)
