@@ -51,11 +51,11 @@ def record_words(held: dict[str, Any]) -> tuple[str, str]:
     least = Measurement("", **{k: worst[k] for k in ("value", "relation", "bound")}, **NOWHERE)
     zh = (
         f"换种子、换内核的 {held['runs']} 次运行中成立 {held['held']} 次，"
-        f"最小余量 {least.margin:.3g}（`{worst['run']}`）。"
+        f"最小余量 {least.margin:z.3g}（`{worst['run']}`）。"
     )
     en = (
         f" It held in {held['held']} of {held['runs']} runs with other seeds and kernels; "
-        f"smallest margin {least.margin:.3g} (`{worst['run']}`)."
+        f"smallest margin {least.margin:z.3g} (`{worst['run']}`)."
     )
     return zh, en
 
