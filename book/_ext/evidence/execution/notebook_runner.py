@@ -261,8 +261,10 @@ def execute_all(
         while thread.is_alive():
             thread.join(timeout=0.2)
     except BaseException:
-        loop.call_soon_threadsafe(task.cancel)
-        thread.join()
+        # Before Python 3.12 asyncio can lose a cancellation that meets an answer: ask again.
+        while thread.is_alive():
+            loop.call_soon_threadsafe(task.cancel)
+            thread.join(timeout=10)
         raise
     finally:
         loop.close()
