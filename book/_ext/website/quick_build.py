@@ -1,4 +1,4 @@
-"""The same pages are built in half of the time: written on every core, and nothing done twice.
+"""The same pages are built sooner: written on every core, and what Sphinx repeats is done once.
 
 - For each `{numref}` Sphinx unpickles the whole page that the figure stands on.
 - For each citation pybtex searches all installed packages for its plugin.
@@ -45,8 +45,7 @@ class QuickStandardDomain(StandardDomain):
 def write_side_by_side(app: Sphinx, env: BuildEnvironment) -> None:
     """Have the pages written on every core; Sphinx itself, which often waits, is one more.
 
-    They have been read one after the other: the engine that draws the live figures would not
-    answer in a copy of its process.
+    They have been read one after the other before: reading them side by side was tried and hung.
     """
     app.parallel = max(app.parallel, min(os.cpu_count() or 1, 4) + 1)
 

@@ -90,7 +90,7 @@ function render({ model, el: root }) {
       say(sentence(result.target, target), el("small", {}, both([
         `（${time} 毫秒${cut ? "，到长度上限为止" : ""}）`, `(${time} ms${cut ? ", cut off at the length limit" : ""})`])));
     } catch (error) {
-      if (going !== abort && error.reason === "cancelled") return;
+      if (going !== abort) return; // given up: whatever came of it concerns nobody
       const tell = REFUSALS[error.reason] ?? REFUSALS.failed;
       say(both(tell(error.details ?? { message: error.message })), ready.has(name) ? [] : back());
     } finally {
