@@ -74,6 +74,7 @@ async function axe(browser, base) {
       await page.setViewport({ width, height: 900 });
       await page.goto(`${base}/${name}?lang=zh`, { waitUntil: "load" });
       await page.evaluate(source);
+      await page.keyboard.press("Tab"); // the whole page is laid out
       for (const theme of THEMES) {
         for (const language of LANGUAGES) {
           await page.evaluate((theme, language) => {

@@ -29,6 +29,7 @@ document.querySelectorAll('.folded .fold-button').forEach(button => button.click
 
 def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str) -> None:
     page.goto(f"{base_url}/{page_name}?lang=both")
+    page.keyboard.press("Tab")  # the whole page is laid out
     page.evaluate(OPEN)
     found = []
     for width in (1280, 360):
@@ -78,7 +79,7 @@ def test_what_scrolls_is_reachable_by_keyboard(page: Any, base_url: str) -> None
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto(f"{base_url}/masks.html?lang=zh")
     page.evaluate(OPEN)  # what was folded when the page was measured, too
-    page.wait_for_timeout(100)
+    page.keyboard.press("Tab")
     stuck = page.evaluate(
         """[...document.querySelectorAll("article :is(pre, .math-scroll, .table-box)")]
            .filter(box => box.scrollWidth > box.clientWidth + 1 && box.tabIndex !== 0).length"""
@@ -175,3 +176,50 @@ def test_names_of_the_reference_stand_above_what_they_are_for(page: Any, base_ur
     assert boxes.count() > 0
     wide = "boxes => boxes.filter((box) => box.scrollWidth > box.clientWidth + 1).length"
     assert boxes.evaluate_all(wide) == 0
+
+
+class TestLayout:
+    """A page that is opened at its beginning is laid out as one reads on."""
+
+    PAGE = "seq2seq.html"
+    SECTIONS = "article.bd-article > section > section"
+
+    def test_what_is_far_below_waits(self, page: Any, base_url: str) -> None:
+        last = f"{self.SECTIONS}:last-of-type"
+        page.goto(f"{base_url}/{self.PAGE}?lang=en")
+        section = page.locator(last)
+        shown = (
+            "section => section.firstElementChild.checkVisibility({contentVisibilityAuto: true})"
+        )
+        assert not section.evaluate(shown)
+        section.scroll_into_view_if_needed()
+        page.wait_for_timeout(500)
+        assert section.evaluate(shown)
+
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_a_jump_arrives(self, page: Any, base_url: str, width: int) -> None:
+        page.emulate_media(reduced_motion="reduce")  # so that it arrives at once
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto(f"{base_url}/{self.PAGE}?lang=en")
+        anchors = page.locator(self.SECTIONS).evaluate_all(
+            "sections => sections.map(section => section.id)"
+        )
+        link = "id => Object.assign(document.createElement('a'), {href: '#' + id})"
+        for anchor in anchors[1:-1:2]:  # the last one may have too little below it
+            page.evaluate("scrollTo(0, 0)")
+            page.evaluate(
+                f"id => {{ const a = ({link})(id); document.body.append(a); a.click(); }}", anchor
+            )
+            self.arrived(page, anchor)
+            page.goto("about:blank")
+            page.goto(f"{base_url}/{self.PAGE}?lang=en#{anchor}")
+            self.arrived(page, anchor)
+            page.goto("about:blank")
+            page.goto(f"{base_url}/{self.PAGE}?lang=en")
+
+    def arrived(self, page: Any, anchor: str) -> None:
+        page.wait_for_timeout(200)  # for the figures that come alive meanwhile
+        top = page.locator(f"[id='{anchor}']").evaluate(
+            "place => place.getBoundingClientRect().top"
+        )
+        assert 0 <= top < 150, f"{anchor} stands at {top}"

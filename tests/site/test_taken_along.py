@@ -102,5 +102,7 @@ def test_the_packed_book(offline: Any, site: Path, root: Path, tmp_path: Path) -
     offline.goto(index.as_uri())
     offline.wait_for_url("**/intro.html")
     offline.goto(f"{(index.parent / 'search.html').as_uri()}?q=掩码&lang=zh")
+    expect(offline.locator("#search-results li a").first).to_be_visible()
+    offline.wait_for_timeout(500)  # the browser hands the choice of a language on with a delay
     offline.locator("#search-results li a").first.click()
     expect(offline.locator("article h1 .bl-zh")).to_be_visible()

@@ -42,9 +42,8 @@ FOREIGN_NAMES = {
     *collections.abc.__all__,
 }
 SHOW_SOURCE = re.compile(r"\bshow_source\((\w+)")
-IMPORTS = re.compile(r"^from [\w.]+ import (\([^)]*\)|.*)$|^import .*$", re.M)
-#: A name that is called or looked up in, or that is too long a word to be a variable's by chance.
-CALLED = re.compile(r"\b\w+(?=[(\[])|\b(?=\w*[A-Z_])\w{4,}\b")
+#: What only a notebook understands.
+MAGIC = re.compile(r"^[%!].*$", re.M)
 #: In the order in which they are preferred, and what the link back is called.
 KINDS = {
     "shown": ("讲解：", "Explained in: "),
@@ -107,13 +106,42 @@ def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str,
 
 
 def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
+    """Yield the public names that the cells of a page use, as they were imported there."""
     names = REFERENCES[app].names
     by_short = {name.rpartition(".")[2]: name for name in names}
+    imported: dict[str, str] = {}  # the name in the cells → the name in the package
     for cell in doctree.findall(nodes.container):
-        if cell.get("nb_element") == "cell_code_source":
-            for short in CALLED.findall(IMPORTS.sub("", cell.astext())):
-                if short in by_short:
-                    yield by_short[short], cell
+        if cell.get("nb_element") != "cell_code_source":
+            continue
+        try:
+            code = ast.parse(MAGIC.sub("", cell.astext()))
+        except SyntaxError:
+            continue  # whoever executes the cell has told
+        for node in ast.walk(code):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imported |= imports_of(node, REFERENCES[app].package)
+        for short in used_names(code, imported):
+            if short in by_short:
+                yield by_short[short], cell
+
+
+def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> dict[str, str]:
+    """Return what a statement takes from the package: the name given to it → its own name."""
+    module = node.module or "" if isinstance(node, ast.ImportFrom) else package
+    if module.partition(".")[0] != package:
+        return {}
+    aliases = [a for a in node.names if isinstance(node, ast.ImportFrom) or a.name == package]
+    return {alias.asname or alias.name: alias.name for alias in aliases}
+
+
+def used_names(code: ast.Module, imported: dict[str, str]) -> Iterator[str]:
+    """Yield, in their own names, what code uses of the imported names and of imported modules."""
+    for node in ast.walk(code):
+        match node:
+            case ast.Name(id=name) if name in imported:
+                yield imported[name]
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if module in imported:
+                yield name
 
 
 def section_of(node: nodes.Node, docname: str) -> Place:

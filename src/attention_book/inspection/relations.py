@@ -51,7 +51,7 @@ def after_earlier(tokens: TokenIds, distance: int = 1) -> Pairs:
 
     Args:
         tokens: (text, token).
-        distance: d.
+        distance: d, counted from the earlier token.
 
     Raises:
         ValueError: if ``distance`` is negative.

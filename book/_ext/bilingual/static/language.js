@@ -60,6 +60,7 @@
       (element) => element.getClientRects().length && element.getBoundingClientRect().top > 60);
     const block = anchor && (anchor.closest(".bl-pair") || anchor);
     const before = block && block.getBoundingClientRect().top;
+    delete root.dataset.layout; // from here on the whole page is laid out (layout.html)
     change();
     if (block) window.scrollBy({ top: block.getBoundingClientRect().top - before, behavior: "instant" });
   }

@@ -1,7 +1,7 @@
 """Kernels that have torch already: one process imports it, and forks itself for each of them.
 
-Starting a kernel and importing torch and matplotlib takes two seconds, forking one that has both
-takes half a second, and the book has thirty chapters. Run as a script, this module is that
+Starting a kernel and importing all that a chapter imports takes some four seconds, forking one that
+has it takes half a second, and the book has forty chapters. Run as a script, this module is that
 process. It reads requests from its input, one in a line, and answers each with the number of a new
 process.
 """
@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from typing import Any, NoReturn, cast
 
 from jupyter_client.connect import KernelConnectionInfo
@@ -22,11 +23,12 @@ from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 #: Forking after such imports is sound on Linux; on macOS its system libraries object.
 SUPPORTED = sys.platform == "linux"
 
-#: Not the package itself: if it cannot be imported, a chapter's first cell shall say so. Nor
-#: pyplot, which would look for IPython at once and find none.
+#: Not pyplot, which would look for IPython at once and find none.
 PRELOADED = (
     *("ipykernel.kernelapp", "torch", "jaxtyping", "matplotlib.figure"),
     *("matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg"),
+    "torch._dynamo",  # a second, which the first optimizer of a chapter would spend
+    *("attention_book.course.recipes", "attention_book.inspection", "sacrebleu"),
 )
 
 
@@ -117,7 +119,8 @@ def serve() -> None:
     }
     os.environ.update(own)
     for name in PRELOADED:
-        __import__(name)
+        with suppress(Exception):  # a chapter that imports it says what is wrong
+            __import__(name)
     gc.freeze()  # no kernel need search what was imported here for cycles
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the kernels' exit codes
     for line in requests:

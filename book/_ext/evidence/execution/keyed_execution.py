@@ -5,7 +5,7 @@ own cells, the code of the package that these can run (imports followed name by 
 and comments left out, see code_closure), the package's data, the installed versions, Python, and
 the settings of the environment that choose seeds and kernels. Prose and captions are not part of
 it. Notebooks without kept outputs are executed side by side (``BOOK_JOBS`` kernels, at most 4
-unless told otherwise) before Sphinx reads the pages.
+unless told otherwise) while Sphinx reads the pages, each as soon as it has its outputs.
 
 A notebook with a failing cell is never kept: each build executes it again, reports every failure
 and shows what the cells wrote (strict_build then fails the build).
@@ -33,9 +33,9 @@ from evidence.execution.kept_outputs import INPUTS, Outputs, code_of, surroundin
 from evidence.execution.notebook_runner import (
     HIDDEN,
     MEASUREMENT_TYPE,
+    Execution,
     Problem,
     Run,
-    execute_all,
     kernel_environment,
     measurements_in,
 )
@@ -97,6 +97,8 @@ class Executor:
             build / ".kernels", self.root / "src", app.config.keyed_execution_hidden
         )
         self.environment[TRAINED_VARIABLE] = str(self.outputs.trained)
+        self.execution: Execution | None = None
+        self.waiting: dict[str, Run] = {}  # executed, or about to be; their pages are not read yet
         self.failed: dict[str, nbformat.NotebookNode] = {}
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:
@@ -112,10 +114,23 @@ class Executor:
         self, docname: str, notebook: nbformat.NotebookNode
     ) -> nbformat.NotebookNode | None:
         """Return the page's notebook with its outputs, those of a failed run included."""
+        if docname in self.waiting:
+            self.settle(docname)
         return self.failed.get(docname) or self.outputs.load(notebook)
 
+    def settle(self, docname: str) -> None:
+        """Wait until a page has been executed; report what failed."""
+        assert self.execution is not None
+        run = self.waiting.pop(docname)
+        self.execution.wait(run)
+        if run.problems:
+            self.failed[docname] = run.notebook
+            failed_pages(self.app).add(docname)
+        for problem in run.problems:
+            self.report(run, problem)
+
     def execute(self, docnames: list[str]) -> None:
-        """Execute those of the pages that have no kept outputs."""
+        """Begin to execute those of the pages that have no kept outputs; have them read last."""
         runs = []
         for docname in docnames:
             notebook = self.notebook(docname)
@@ -131,20 +146,33 @@ class Executor:
         names = ", ".join(run.name for run in runs)
         logger.info("executing %d chapters, %d at a time: %s", len(runs), jobs, names)
         done = Progress(runs, jobs, self.outputs)
-        execute_all(runs, self.environment, jobs=jobs, done=done)
-        for run in runs:
-            if run.problems:
-                self.failed[run.name] = run.notebook
-                failed_pages(self.app).add(run.name)
-            for problem in run.problems:
-                self.report(run, problem)
+        self.execution = Execution(runs, self.environment, jobs=jobs, done=done)
+        self.waiting = {run.name: run for run in runs}
+        # Sphinx reads the pages in this order.
+        docnames[:] = [*(name for name in docnames if name not in self.waiting), *self.waiting]
+
+    def execute_pages(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+        """Execute the pages that will be read."""
+        self.execute(docnames)
+        if app.parallel > 1:  # the processes that read the pages know nothing of the kernels
+            self.finish()
+
+    def finish(self, *_: object) -> None:
+        """Wait for every page, and write down where the time went."""
+        if self.execution is None:
+            return
+        for docname in list(self.waiting):
+            self.settle(docname)
+        self.execution.wait()
+        runs, self.execution = self.execution.runs, None
         table = Path(self.app.outdir).parent / "seconds.md"
         table.write_text(seconds_table(runs, self.outputs.trained), encoding="utf8")
         logger.info("where the time went: %s", table.relative_to(self.root))
 
-    def execute_pages(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        """Execute, before they are read, the pages that will be."""
-        self.execute(docnames)
+    def stop(self, *_: object) -> None:
+        """End the kernels of a build that ends early."""
+        if self.execution is not None:
+            self.execution.stop()
 
     def outdated(self, app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
         """Read the pages again whose results may be others, though they are the same."""
@@ -221,6 +249,8 @@ def start(app: Sphinx) -> None:
     myst_nb_sphinx.create_client = executor.create_client  # type: ignore[attr-defined]  # no hook
     app.connect("env-get-outdated", executor.outdated)
     app.connect("env-before-read-docs", executor.execute_pages)
+    app.connect("env-updated", executor.finish, priority=100)  # before whoever reads the results
+    app.connect("build-finished", executor.stop)
 
 
 def remember(

@@ -86,7 +86,7 @@ class Problem:
 
 @dataclass
 class Run:
-    """One notebook to execute in ``folder``; afterwards its seconds and problems."""
+    """One notebook to execute in ``folder``; once it has ended, its seconds and problems."""
 
     name: str
     notebook: NotebookNode
@@ -94,6 +94,7 @@ class Run:
     timeout: int = 1800
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
+    ended: bool = False
 
 
 def kernel_environment(
@@ -234,38 +235,64 @@ async def _execute_all(
         async with places:
             await execute(run, environment, server)
             done(run)
+            run.ended = True
 
     forks = SUPPORTED and len(runs) >= FEWEST_TO_FORK
     with KernelServer(environment) if forks else nullcontext() as server:
         await asyncio.gather(*(one(run, server) for run in runs))
 
 
+class Execution:
+    """Notebooks that are being executed, ``jobs`` at a time, while the caller does other things.
+
+    The event loop lives in a thread: there nbclient leaves Ctrl-C alone, and the main thread can
+    stop every kernel before it passes the interruption on. ``done`` is called in that thread.
+    """
+
+    def __init__(
+        self,
+        runs: list[Run],
+        environment: dict[str, str],
+        *,
+        jobs: int,
+        done: Callable[[Run], None],
+    ) -> None:
+        self.runs = runs
+        windows = sys.platform == "win32"
+        self.loop = asyncio.SelectorEventLoop() if windows else asyncio.new_event_loop()
+        self.task = self.loop.create_task(_execute_all(runs, environment, jobs, done))
+        self.thread = Thread(target=self._work, name="kernels", daemon=True)
+        self.thread.start()
+        atexit.register(self.stop)
+
+    def _work(self) -> None:
+        with suppress(asyncio.CancelledError, Exception):  # raised again by `wait`
+            self.loop.run_until_complete(self.task)
+
+    def wait(self, run: Run | None = None) -> None:
+        """Return when a notebook, or each, has been executed; Ctrl-C meanwhile stops them all."""
+        try:
+            while self.thread.is_alive() and not (run and run.ended):
+                self.thread.join(timeout=0.05)
+        except BaseException:
+            self.stop()
+            raise
+        if not self.thread.is_alive():
+            self.stop()
+            self.task.result()
+
+    def stop(self) -> None:
+        """End the kernels that still run, and wait for them to have ended."""
+        # Before Python 3.12 asyncio can lose a cancellation that meets an answer: ask again.
+        while self.thread.is_alive():
+            self.loop.call_soon_threadsafe(self.task.cancel)
+            self.thread.join(timeout=10)
+        self.loop.close()
+        atexit.unregister(self.stop)
+
+
 def execute_all(
     runs: list[Run], environment: dict[str, str], *, jobs: int, done: Callable[[Run], None]
 ) -> None:
-    """Execute the notebooks, ``jobs`` at a time; call ``done`` as each finishes.
-
-    The event loop lives in a thread: there nbclient leaves Ctrl-C alone, and the main thread can
-    stop every kernel before it passes the interruption on.
-    """
-    loop = asyncio.SelectorEventLoop() if sys.platform == "win32" else asyncio.new_event_loop()
-    task = loop.create_task(_execute_all(runs, environment, jobs, done))
-
-    def work() -> None:
-        with suppress(asyncio.CancelledError, Exception):  # raised again below, by task.result()
-            loop.run_until_complete(task)
-
-    thread = Thread(target=work, name="kernels")
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(timeout=0.2)
-    except BaseException:
-        # Before Python 3.12 asyncio can lose a cancellation that meets an answer: ask again.
-        while thread.is_alive():
-            loop.call_soon_threadsafe(task.cancel)
-            thread.join(timeout=10)
-        raise
-    finally:
-        loop.close()
-    task.result()
+    """Execute the notebooks, ``jobs`` at a time; call ``done`` as each finishes."""
+    Execution(runs, environment, jobs=jobs, done=done).wait()

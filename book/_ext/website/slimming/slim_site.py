@@ -19,6 +19,7 @@ import pydata_sphinx_theme
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
+from sphinx.errors import ExtensionError
 
 from website.slimming.slim_styles import trim
 
@@ -28,6 +29,9 @@ UNUSED = (  # assets of extensions whose work site_shell or nobody does
     "thebe", "togglebutton", "copybutton", "clipboard", "sphinx_highlight", "design",
     "doctools", "toggleHint", "toggleOpen", "THEBE", "fontawesome",
 )  # fmt: skip
+#: What the theme does with every block of code, at first and after each change of the page: the
+#: browser lays the page out anew for each. `book.js` measures what has been laid out.
+MEASURING = "e.tabIndex=e.scrollWidth>e.clientWidth||e.scrollHeight>e.clientHeight?0:-1"
 OPTIONS = "documentation_options.js"  # inline scripts read it: put it into the page, not before it
 ICONS = frozenset({
     "fa-bars", "fa-list", "fa-magnifying-glass", "fa-sun", "fa-moon", "fa-circle-half-stroke",
@@ -185,6 +189,18 @@ def _write_subset(source: Path, target: Path, glyphs: set[int]) -> None:
     stamp.write_text(recipe)
 
 
+def spare_measuring(app: Sphinx, exception: Exception | None) -> None:
+    """Take out of the theme's script what makes the browser lay out a page again and again."""
+    if exception or app.builder.format != "html":
+        return
+    script = "scripts/pydata-sphinx-theme.js"
+    text = (_theme_static() / script).read_text(encoding="utf8")
+    if text.count(MEASURING) != 1:
+        raise ExtensionError(f"{script} has changed: see MEASURING in slim_site.py")
+    target = Path(app.outdir) / "_static" / script
+    target.write_text(text.replace(MEASURING, ""), encoding="utf8")
+
+
 def sweep(app: Sphinx, exception: Exception | None) -> None:
     """Remove what no page loads: maps, the icon script and the whole icon fonts."""
     if exception or app.builder.format != "html":
@@ -203,5 +219,6 @@ def sweep(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", page_assets, priority=950)
     app.connect("build-finished", write_bundles, priority=880)  # after extensions copied theirs
+    app.connect("build-finished", spare_measuring, priority=890)
     app.connect("build-finished", sweep, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

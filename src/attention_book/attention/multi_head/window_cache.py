@@ -104,7 +104,7 @@ class WindowAttention(MultiHeadAttention):
 
     Args:
         window: w; None lets a query see all before it.
-        num_first: f.
+        num_first: f, how many of the text's first positions every query sees besides.
         kwargs: As of :class:`~attention_book.attention.MultiHeadAttention`.
 
     Raises:
@@ -233,7 +233,7 @@ def near_mask(
         num_keys: Number of keys.
         offset: Position of the first query.
         window: w; None hides only what is still to come.
-        num_first: f.
+        num_first: f, how many of the text's first positions every query sees besides.
         device: Where to create the mask.
 
     >>> near_mask(1, 4, offset=8, window=3, num_first=1)

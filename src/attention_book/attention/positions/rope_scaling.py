@@ -139,7 +139,7 @@ class DynamicNtkScaling(NtkScaling):
 
     Attributes:
         factor: s, how eagerly the base grows.
-        trained_length: n.
+        trained_length: n, the longest text in training.
         length: L; a text shorter than n counts as one of n.
 
     Raises:
@@ -182,8 +182,8 @@ class YarnScaling(RopeScaling):
     are multiplied by :math:`0.1 \\ln s + 1`.
 
     Attributes:
-        factor: s.
-        trained_length: n.
+        factor: s, how many times longer the texts may be than the trained ones.
+        trained_length: n, the longest text in training.
         beta_fast: :math:`\\beta`.
         beta_slow: :math:`\\alpha`.
         truncate: Round the ends of the ramp to whole pairs, outward.

@@ -3,12 +3,19 @@
   "use strict";
   const inLanguage = (zh, en) => `data-bl="aria-label" data-zh-aria-label="${zh}" data-en-aria-label="${en}"`;
 
-  /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. */
+  /* What scrolls sideways must be reachable by keyboard; what doesn't must not be in the way. A box is
+     measured when it is laid out, which may be as late as when it comes into sight, or for the keyboard. */
   const SCROLLS = ".math-scroll, .highlight > pre, .table-box, .output, .cell_output pre, .figure-box";
-  function reachable() {
-    const boxes = [...document.querySelectorAll(SCROLLS)];
-    const scrolls = boxes.map((box) => box.scrollWidth > box.clientWidth + 1); // measure first, change then
-    boxes.forEach((box, i) => (scrolls[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
+  const boxes = () => [...document.querySelectorAll(SCROLLS)];
+  function measure(some) {
+    const scrolls = some.map((box) => box.scrollWidth > box.clientWidth + 1); // measure first, change then
+    some.forEach((box, i) => {
+      if (scrolls[i] !== (box.tabIndex === 0)) scrolls[i] ? (box.tabIndex = 0) : box.removeAttribute("tabindex");
+    });
+  }
+  const laidOut = new ResizeObserver((entries) => measure(entries.map((entry) => entry.target)));
+  function watch() {
+    boxes().forEach((box) => { laidOut.unobserve(box); laidOut.observe(box); });
   }
 
   /* A box of class `dropdown` folds under its title.  Without this script it stays open. */
@@ -23,7 +30,6 @@
     const set = (open) => {
       box.classList.toggle("folded", !open);
       button.setAttribute("aria-expanded", String(open));
-      if (open) reachable();
     };
     button.addEventListener("click", (event) => {
       if (!event.target.closest("a")) set(box.classList.contains("folded"));
@@ -115,13 +121,19 @@
   document.querySelectorAll("article div.highlight > pre").forEach(copyButton);
   boxTables();
   openTarget();
-  requestAnimationFrame(() => setTimeout(reachable)); // after the first paint
+  watch();
   addEventListener("hashchange", openTarget);
   document.addEventListener("click", (event) => { // a second time to the same place: no hashchange
     if (event.target.closest("a[href*='#']")?.href === location.href) openTarget();
   });
-  addEventListener("resize", reachable);
-  document.addEventListener("toggle", reachable, true); // folded cells: their event does not bubble
+  /* Whoever jumps within the page needs all of it laid out, or lands elsewhere. */
+  const layOut = () => delete document.documentElement.dataset.layout;
+  addEventListener("click", (event) => event.target.closest?.("a[href*='#']") && layOut(), true);
+  addEventListener("popstate", layOut);
+  addEventListener("keydown", (event) => {
+    if (event.key === "Tab" || event.key === "End") layOut();
+    if (event.key === "Tab") measure(boxes());
+  }, true);
   addEventListener("beforeprint", openForPrinting);
-  document.addEventListener("book:language", () => requestAnimationFrame(reachable));
+  document.addEventListener("book:language", watch);
 })();

@@ -22,13 +22,14 @@ export function form(host) {
       host.submit(text.value);
     } });
   const stop = el("button", { type: "button", disabled: true, click: () => host.stop() }, both(["停止", "Stop"]));
+  const pick = (sentence) => { text.value = sentence; host.submit(sentence); };
   const chips = el("div", { class: "live-row live-chips" }), note = el("p", { class: "live-note" });
   const models = choice({ title: ["模型", "Model"], value: host.get("name"), change: (name) => host.set({ name }),
     options: host.get("models").map((each) => [each.name, titleOf(each)]) });
   const searches = choice({ title: ["搜索", "Search"], value: host.get("width"), change: (width) => host.set({ width }),
     options: [[1, ["贪心", "greedy"]], [4, ["束宽 4", "beam of 4"]]] });
   const check = (group, value) => group.querySelectorAll("input").forEach((input) => { input.checked = input.value === String(value); });
-  let ready = null;
+  let ready = null, told = null; // the model and the text that were last shown here
   const switches = el("fieldset", { class: "live-choice" },
     el("legend", {}, both(["拆掉一件，看什么会坏", "Take a part out, and see what breaks"])),
     Object.entries(SWITCHES).map(([key, title]) => el("label", {}, el("input", { type: "checkbox", value: key,
@@ -41,12 +42,12 @@ export function form(host) {
     busy(on) { stop.disabled = !on; },
     follow(example) {
       const { source, sentences, model } = example;
-      if (text.value !== host.get("text")) text.value = host.get("text");
+      if (told !== host.get("text")) text.value = told = host.get("text"); // else it may hold what is being typed
       text.lang = LANG[source];
       check(models, example.name);
       check(searches, host.get("width"));
       if (ready !== example.name) {
-        chips.replaceChildren(...sentences.map((each) => proposal(proposed(each, example), source, host.submit)));
+        chips.replaceChildren(...sentences.map((each) => proposal(proposed(each, example), source, pick)));
         note.replaceChildren(...about(example));
       }
       ready = example.name;
