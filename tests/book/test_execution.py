@@ -303,6 +303,40 @@ def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
     book.build()
 
 
+#: Begins to execute a cell that sleeps, and does other things, as Sphinx reads other pages.
+MEANWHILE = """
+import sys, time
+from pathlib import Path
+import nbformat
+sys.path[:0] = {path!r}
+from evidence.execution.notebook_runner import Execution, Run, kernel_environment
+folder = Path({folder!r})
+cell = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)"
+notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+environment = kernel_environment(folder / "scratch", folder)
+Execution([Run("page", notebook, folder)], environment, jobs=1, done=lambda run: None)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interruption_while_something_else_is_done_leaves_no_kernel(tmp_path):
+    pid_file = tmp_path / "pid"
+    with subprocess.Popen(
+        [sys.executable, "-c", MEANWHILE.format(path=sys.path, folder=str(tmp_path))],
+        stderr=subprocess.DEVNULL,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    ) as build:
+        try:
+            assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))
+            build.send_signal(signal.SIGINT)
+            assert build.wait(timeout=PATIENCE) != 0
+        finally:
+            build.kill()
+    pid = int(pid_file.read_text(encoding="utf8"))
+    assert wait_until(lambda: not is_alive(pid)), "the kernel outlived the build"
+
+
 def test_old_results_are_pruned(tmp_path):
     from evidence.execution.code_closure import Package
     from evidence.execution.kept_outputs import KEPT_NOTEBOOKS, KEPT_SETS, Outputs

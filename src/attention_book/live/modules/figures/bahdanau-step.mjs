@@ -90,8 +90,8 @@ function explain({ state, numbers }) {
   const { weights, written, shut } = numbers, most = weights.indexOf(Math.max(...weights));
   const word = WORDS[state.order][most][0], best = written.indexOf(Math.max(...written)), [target, , meaning] = TARGETS[best];
   return [
-    `这个查询最看重 ${word}（${number(weights[most], 3)}），于是最可能写出“${target}”（${number(written[best], 3)}）；合上书只凭最后一个状态，“${target}”只得 ${number(shut[best], 3)}。把 s 上下拖，权重纹丝不动：这一个隐单元只看横坐标。`,
-    `This query looks mostly at ${word} (${number(weights[most], 3)}), so the most probable next word is the one for ${meaning} (${number(written[best], 3)}); with the book shut, from the last state alone, it gets ${number(shut[best], 3)}. Drag s up or down and no weight moves: the single hidden unit looks at the horizontal axis only.`,
+    `这个查询最看重 ${word}（${number(weights[most], 3)}），最可能写出“${target}”（${number(written[best], 3)}）；合上书只凭最后一个状态，“${target}”只得 ${number(shut[best], 3)}。把 s 上下拖，权重纹丝不动：这一个隐单元只看横坐标。`,
+    `This query looks mostly at ${word} (${number(weights[most], 3)}); the most probable next word is the one for ${meaning} (${number(written[best], 3)}). With the book shut, from the last state alone, it gets ${number(shut[best], 3)}. Drag s up or down and no weight moves: the single hidden unit looks at the horizontal axis only.`,
   ];
 }
 
