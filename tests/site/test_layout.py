@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -195,6 +196,10 @@ class TestLayout:
         section.scroll_into_view_if_needed()
         page.wait_for_timeout(500)
         assert section.evaluate(shown)
+
+    def test_in_the_end_all_of_it_is_laid_out(self, page: Any, base_url: str) -> None:
+        page.goto(f"{base_url}/{self.PAGE}?lang=en")
+        expect(page.locator("html")).not_to_have_attribute("data-layout", "near", timeout=15_000)
 
     @pytest.mark.parametrize("width", [1280, 390])
     def test_a_jump_arrives(self, page: Any, base_url: str, width: int) -> None:

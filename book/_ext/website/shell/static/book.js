@@ -130,6 +130,16 @@
   const layOut = () => delete document.documentElement.dataset.layout;
   addEventListener("click", (event) => event.target.closest?.("a[href*='#']") && layOut(), true);
   addEventListener("popstate", layOut);
+  /* The rest is laid out a section at a time, once the browser has nothing else to do. */
+  const sections = [...document.querySelectorAll("article.bd-article > section > section")];
+  const whenIdle = window.requestIdleCallback ?? setTimeout;
+  function layOutNext() {
+    const section = sections.shift();
+    if (!section) return layOut();
+    section.style.contentVisibility = "visible";
+    whenIdle(layOutNext);
+  }
+  addEventListener("load", () => setTimeout(layOutNext, 3000));
   addEventListener("keydown", (event) => {
     if (event.key === "Tab" || event.key === "End") layOut();
     if (event.key === "Tab") measure(boxes());
