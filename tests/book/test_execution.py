@@ -271,6 +271,26 @@ def is_alive(pid):
     return True
 
 
+def interrupt(command, pid_file, **options):
+    """Press Ctrl-C once a kernel has written its number; see that it ends with the build."""
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # A shell's background jobs ignore Ctrl-C, and so would what they start.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        **options,
+    ) as build:
+        try:
+            assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))
+            build.send_signal(signal.SIGINT)
+            assert build.wait(timeout=PATIENCE) != 0
+        finally:
+            build.kill()
+    pid = int(pid_file.read_text(encoding="utf8"))
+    assert wait_until(lambda: not is_alive(pid)), "the kernel outlived the build"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
     book = tiny_book(
@@ -282,23 +302,7 @@ def test_an_interrupted_build_leaves_no_kernel_and_can_go_on(tiny_book):
             "Path('pid').write_text(str(os.getpid()))\nif not Path('go').exists(): time.sleep(600)"
         ),
     )
-    pid_file = book.book / "pid"
-    with subprocess.Popen(
-        [*JUPYTER_BOOK, "build", "book/"],
-        cwd=book.repo,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        # A shell's background jobs ignore Ctrl-C, and so would what they start.
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as build:
-        try:
-            assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))
-            build.send_signal(signal.SIGINT)
-            assert build.wait(timeout=PATIENCE) != 0
-        finally:
-            build.kill()
-    pid = int(pid_file.read_text(encoding="utf8"))
-    assert wait_until(lambda: not is_alive(pid)), "the kernel outlived the build"
+    interrupt([*JUPYTER_BOOK, "build", "book/"], book.book / "pid", cwd=book.repo)
     (book.book / "go").touch()
     book.build()
 
@@ -321,20 +325,8 @@ time.sleep(600)
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_an_interruption_while_something_else_is_done_leaves_no_kernel(tmp_path):
-    pid_file = tmp_path / "pid"
-    with subprocess.Popen(
-        [sys.executable, "-c", MEANWHILE.format(path=sys.path, folder=str(tmp_path))],
-        stderr=subprocess.DEVNULL,
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
-    ) as build:
-        try:
-            assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))
-            build.send_signal(signal.SIGINT)
-            assert build.wait(timeout=PATIENCE) != 0
-        finally:
-            build.kill()
-    pid = int(pid_file.read_text(encoding="utf8"))
-    assert wait_until(lambda: not is_alive(pid)), "the kernel outlived the build"
+    code = MEANWHILE.format(path=sys.path, folder=str(tmp_path))
+    interrupt([sys.executable, "-c", code], tmp_path / "pid")
 
 
 def test_old_results_are_pruned(tmp_path):

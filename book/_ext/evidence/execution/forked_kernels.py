@@ -1,9 +1,9 @@
 """Kernels that have torch already: one process imports it, and forks itself for each of them.
 
-Starting a kernel and importing all that a chapter imports takes some four seconds, forking one that
-has it takes half a second, and the book has forty chapters. Run as a script, this module is that
-process. It reads requests from its input, one in a line, and answers each with the number of a new
-process.
+Starting a kernel and importing all that a chapter imports takes some three seconds, forking one
+that has it takes half a second, and the book has forty chapters. Run as a script, this module is
+that process. It reads requests from its input, one in a line, and answers each with the number of
+a new process.
 """
 
 import gc
