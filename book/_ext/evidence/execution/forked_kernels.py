@@ -121,6 +121,8 @@ def serve() -> None:
     for name in PRELOADED:
         with suppress(Exception):  # a chapter that imports it says what is wrong
             __import__(name)
+    with suppress(Exception):
+        draw_corpus()
     gc.freeze()  # no kernel need search what was imported here for cycles
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the kernels' exit codes
     for line in requests:
@@ -131,6 +133,13 @@ def serve() -> None:
             answers.close()
             become_kernel(request["arguments"], request["environment"] | own, request["folder"])
         print(pid, file=answers, flush=True)
+
+
+def draw_corpus() -> None:
+    """Draw the sentences that a third of the chapters train on, two seconds each time."""
+    from attention_book.text import grammar_corpus
+
+    grammar_corpus()
 
 
 def become_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> NoReturn:
