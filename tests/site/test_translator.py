@@ -200,6 +200,23 @@ def test_all_models_answer_and_beams_have_scores(page: Page, base_url: str) -> N
         assert place.locator(".live-word").count() > 4
 
 
+def test_another_model_keeps_the_chosen_word(page: Page, base_url: str) -> None:
+    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    lit = place.locator(".live-map-row.lit > text")
+    expect(lit).not_to_have_text("regarde")
+    place.locator(".live-words").nth(1).locator(".live-word", has_text="regarde").click()
+    place.locator("input[value=bahdanau-en-fr-1]").check()
+    expect(place.locator("[data-key=head]")).to_have_count(0)  # it has no heads: it is shown
+    expect(lit).to_have_text("regarde")
+    place.locator("input[value=transformer-zh-en-1]").check()
+    expect(place.locator(".live-status")).to_contain_text("Does the bird")
+    expect(place.locator(".live-map-row").nth(6)).to_have_class(re.compile("lit"))
+    place.locator("input[value=transformer-en-fr-1]").check()
+    translate(place, "They run.")  # has no word there
+    expect(place.locator(".live-map-row")).to_have_count(4)
+    expect(lit).to_have_count(1)
+
+
 def choose_open(place: Any) -> None:
     """Choose the model with an open vocabulary, and wait until it has translated the text."""
     place.locator(f"input[value={OPEN}]").check()

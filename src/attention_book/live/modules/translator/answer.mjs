@@ -13,7 +13,7 @@ const TITLE = ["注意力权重的热图", "Heat map of the attention weights"];
 export function answer({ model, set, example, submit }) {
   const state = () => ({ kind: model.get("kind"), layer: model.get("layer"), head: model.get("head") });
   const result = () => model.get("result"), kind = () => KINDS[model.get("kind")];
-  let map = null, pinned = 0;
+  let map = null, pinned = 0, chosen = -1; // the row that is framed; the one that the reader chose
   const touched = (side) => ({ touch: (place, stays) => point(side, place, stays), leave: () => light(pinned) });
   const lists = { source: wordList(["原文", "Source"], touched("source")), target: wordList(["译文", "Translation"], touched("target")) };
   const note = el("div", { class: "live-unknown" }), intact = el("p"), atOnce = el("div");
@@ -33,7 +33,7 @@ export function answer({ model, set, example, submit }) {
   function point(side, place, stays) {
     if (!result()) return;
     if (kind().rows !== side) return lightColumn(place);
-    if (stays) pinned = place;
+    if (stays) pinned = chosen = place;
     light(place);
   }
 
@@ -139,7 +139,7 @@ export function answer({ model, set, example, submit }) {
         others.querySelector("ol").replaceChildren(...found.map(({ tokens, score }) => el("li", {},
           el("bdi", { translate: "no", lang: LANG[example().target] }, textOf(tokens.filter((each) => each !== "<eos>"), example().target, example())),
           ` (${number(score)})`)));
-        pinned = tellingRow(weights());
+        pinned = weights()[chosen] ? chosen : tellingRow(weights());
       }
       drawChooser();
       draw();
