@@ -11,6 +11,7 @@ STATES = [
     {},
     {"causal": "0"},
     {"radius": 0, "gap": 1, "causal": "0", "query": 0, "layers": 1},
+    {"stride": 4},
     {"radius": 4, "stride": 5, "layers": 2},
     {"radius": 2, "global": 2, "random": 2, "causal": "0"},
     {"radius": 2, "global": 3, "random": 2, "query": 12},
@@ -70,7 +71,7 @@ def test_what_the_chosen_query_sees(state, compute) -> None:
 
 
 def test_the_start_says_what_the_caption_says(compute) -> None:
-    start, strides = compute("sparse-patterns")["mine"], {"radius": 4, "stride": 5, "layers": 2}
+    start, strides = compute("sparse-patterns")["mine"], {"stride": 4}
     assert (start["seen"], start["reached"]) == (4, 13)
     found = compute("sparse-patterns", **strides)
     assert found["reached"][2] == found["pairs"]

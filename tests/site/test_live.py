@@ -75,6 +75,23 @@ def test_the_address_keeps_the_state(live: Any, page: Page, base_url: str) -> No
     expect(place).to_be_in_viewport()
 
 
+def test_a_preset_leaves_what_it_does_not_name(page: Page, base_url: str) -> None:
+    name = "live-sparse-attention-patterns-live"
+    live = ("sparse-attention.html", name)
+    place = opened(page, base_url, live, f"#{name}?radius=5&layers=2&query=9&gap=2")
+    values = {}
+    for title in ("Window + stride", "Window + global"):
+        place.get_by_role("button", name=title, exact=True).click()
+        for slider in place.locator(".live-slider").all():
+            label = slider.locator("label").inner_text()
+            values[title, label] = slider.locator("input").input_value()
+        for label, value in (("Layers L", "2"), ("Query", "9"), ("Window radius", "5")):
+            assert values[title, label] == value
+    named = ("Window dilation", "Stride", "Global positions", "Random keys")
+    assert [values["Window + stride", label] for label in named] == ["1", "4", "0", "0"]
+    assert [values["Window + global", label] for label in named] == ["1", "0", "2", "0"]
+
+
 def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url: str) -> None:
     begin = opened(page, base_url, live).evaluate(SHOWN)
     keys = page.evaluate(

@@ -21,7 +21,7 @@ const address = {
   radius: oneOf(from(0, 8)), gap: oneOf(from(1, 4)), stride: oneOf(from(0, 8)), global: oneOf(from(0, 3)),
   random: oneOf(from(0, 4)), causal: oneOf(["0", "1"]), layers: oneOf(from(1, MOST_LAYERS)), query: oneOf(from(0, N - 1)),
 };
-const NONE = { radius: 0, gap: 1, stride: 0, global: 0, random: 0 };
+const PLAIN = { gap: 1, stride: 0, global: 0, random: 0 }; // a window and nothing else
 
 /** May query i see key j? The parts are joined by "or"; the causal mask cuts the future off. */
 export function visible({ radius, gap, stride, global, random, causal }, i, j) {
@@ -159,7 +159,8 @@ const table = ({ state, numbers }) => ({
 });
 
 const off = (value) => (value ? String(value) : ["无", "none"]);
-const preset = (title, changes) => ({ kind: "action", title, change: () => ({ ...NONE, layers: 4, ...changes }) });
+/** A preset changes the parts that it names: the window's radius, the layers and the query stay the reader's. */
+const preset = (title, parts) => ({ kind: "action", title, change: ({ radius }) => ({ radius: radius || begin.radius, ...PLAIN, ...parts }) });
 
 export default figure({
   begin, address, compute, draw, explain, table,
@@ -172,11 +173,11 @@ export default figure({
     }];
   },
   controls: [
-    preset(["窗口", "Window"], { radius: 3 }),
-    preset(["窗口 + 步长", "Window + stride"], { radius: 4, stride: 5, layers: 2 }),
-    preset(["窗口 + 全局", "Window + global"], { radius: 2, global: 2 }),
-    preset(["再加随机", "… + random"], { radius: 2, global: 2, random: 2 }),
-    preset(["空洞", "Dilated"], { radius: 2, gap: 3 }),
+    preset(["窗口", "Window"], {}),
+    preset(["窗口 + 步长", "Window + stride"], { stride: 4 }),
+    preset(["窗口 + 全局", "Window + global"], { global: 2 }),
+    preset(["再加随机", "… + random"], { global: 2, random: 2 }),
+    preset(["空洞", "Dilated"], { gap: 3 }),
     { kind: "slider", key: "layers", title: ["层数 L", "Layers L"], min: 1, max: MOST_LAYERS, step: 1 },
     { kind: "slider", key: "query", title: ["看哪个查询", "Query"], min: 0, max: N - 1, step: 1 },
     { kind: "slider", key: "radius", title: ["窗口半径", "Window radius"], min: 0, max: 8, step: 1 },
