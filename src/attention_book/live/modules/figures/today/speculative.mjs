@@ -24,14 +24,15 @@ export function compute({ draft, again, guesses }) {
   };
 }
 
-const HIGH = 118, TOP = 40, BASE = TOP + HIGH, BELOW = BASE + 52, HEIGHT = BELOW + HIGH / 2 + 118;
+const UNIT = 130; // the height of a probability of 1, above and below
+const TOP = 40, BASE = TOP + 0.55 * UNIT, BELOW = BASE + 52, HEIGHT = BELOW + 0.95 * UNIT + 102;
 const short = (value) => number(value, 2).replace(/^0\./, ".");
 const right = ({ p, written }) => p.every((each, i) => Math.abs(each - written[i]) < 1e-9);
 
 function draw({ numbers, width }) {
   const { p, q, accepted, drawn, written, reached } = numbers, room = width / 3, bar = Math.min(64, room - 34);
-  const y = (value) => BASE - HIGH * value / 0.6, x = (i) => (i + 0.5) * room - bar / 2;
-  const deep = (value) => HIGH / 2 * value / 0.95, each = Math.min(40, (width - 8) / 9);
+  const y = (value) => BASE - UNIT * value, x = (i) => (i + 0.5) * room - bar / 2;
+  const deep = (value) => UNIT * value, each = Math.min(40, (width - 8) / 9);
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT },
     label(["写出的：收下的（蓝）＋重抽的（橙）；虚线是 p", "written: accepted (blue) + drawn (orange); dashed: p"], { x: 0, y: 14, "font-size": 11, class: "live-muted" }),
     svg("line", { class: "live-axis", x1: 0, x2: width, y1: BASE, y2: BASE }),
