@@ -59,8 +59,11 @@ const TOP = 36, BARS = 96, LINE = 24, MEMORY = 44;
 /** Bars are counted from the largest score so far: when it grows, all bars before it shrink. */
 function draw({ state, numbers, width }) {
   const room = width / numbers.scores.length, table = TOP + BARS + (state.row === "desk" ? 62 : 40), memory = table + 6 * LINE, track = memory + MEMORY + 34;
+  const { before, now } = numbers.tiles[numbers.step - 1];
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${track + 112}`, width, height: track + 112 },
-    label(["条的高度：exp(评分 − m)，m 是见过的最大评分", "height: exp(score − m), m the largest so far"], { x: 0, y: 20, "font-size": 12, class: "live-muted" }),
+    label(before.m > -Infinity && now.m > before.m
+      ? ["条的高度：exp(评分 − m)；虚线框：m 变大之前", "height: exp(score − m); dashed: before m rose"]
+      : ["条的高度：exp(评分 − m)，m 是见过的最大评分", "height: exp(score − m), m the largest so far"], { x: 0, y: 20, "font-size": 12, class: "live-muted" }),
     svg("g", { transform: `translate(0 ${TOP})` }, keys(state, numbers, room)),
     svg("g", { transform: `translate(0 ${table})` }, registers(numbers, width)),
     svg("g", { transform: `translate(0 ${memory})` }, held(numbers, width)),
@@ -74,7 +77,7 @@ function keys(state, { scores, tiles, step }, room) {
     class: kind, "fill-opacity": opacity, x: j * room + 0.12 * room, width: 0.76 * room, y: 8 + (BARS - 8) * (1 - height), height: (BARS - 8) * height,
   });
   return tiles.map(({ start, end }, t) => svg("g", {},
-    svg("rect", { class: t + 1 === step ? "live-now" : "live-axis live-dashed", x: start * room + 1.5, y: 1, width: (end - start) * room - 3, height: BARS + 4, rx: 4 }),
+    svg("rect", { class: t + 1 === step ? "live-now" : "live-axis", x: start * room + 1.5, y: 1, width: (end - start) * room - 3, height: BARS + 4, rx: 4 }),
     scores.slice(start, end).map((score, i) => {
       const j = start + i;
       if (t + 1 > step) return [];
