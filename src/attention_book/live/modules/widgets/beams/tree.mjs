@@ -2,7 +2,10 @@
 import { label, number, svg, visible } from "../../page/words.mjs";
 
 const LEFT = 22, TOP = 52, ROW = 45, BOX = 33, GAP = 5, FENCE = 12, WIDEST = 112;
-const LETTER = 7.3; // about how wide a letter is
+
+/** About how wide a word is at 13 px; a bold one is wider. */
+const measure = (word, bold) => (bold ? 1.13 : 1) * [...word].reduce((sum, letter) =>
+  sum + (letter > "\u2e80" || /[mw<>…]/i.test(letter) ? 12.5 : /[fijlrt.,'’]/.test(letter) ? 5 : 8), 0);
 
 /** Where a candidate stands. Of those that were dropped the best few have room. */
 function places(count, width) {
@@ -76,6 +79,6 @@ function box({ step, rank, words, score, kind, greedy }, at, { data }) {
     svg("rect", { class: BOXES[kind], x: x - at.box / 2, y, width: at.box, height: BOX, rx: 5 }),
     greedy ? svg("circle", { class: "live-fill-warm", cx: x - at.box / 2 + 2, cy: y + 2, r: 5 }) : [],
     svg("text", { class: kind === "best" ? "live-strong" : muted, x, y: y + 14, "text-anchor": "middle", lang: data.language,
-      ...(word.length * LETTER > room && { textLength: room, lengthAdjust: "spacingAndGlyphs" }) }, word),
+      ...(measure(word, kind === "best") > room && { textLength: room, lengthAdjust: "spacingAndGlyphs" }) }, word),
     svg("text", { class: `live-number ${muted}`, x, y: y + 28, "text-anchor": "middle", "font-size": 11 }, number(score)));
 }
