@@ -76,7 +76,7 @@ export function compute(state) {
 }
 
 /* ---- the drawing: the curve over the offset, below it a clock for each pair of features ---- */
-const PLOT = { left: 44, right: 16, top: 14, height: 170 };
+const PLOT = { left: 44, right: 16, top: 40, height: 170 };
 const xOf = (offset, width) => PLOT.left + ((offset + FAR) / (2 * FAR)) * (width - PLOT.left - PLOT.right);
 const yOf = (value, [low, high]) => PLOT.top + PLOT.height * (1 - (value - low) / (high - low));
 
@@ -110,22 +110,18 @@ function plot(state, numbers, width) {
       { class: "live-number", x: xOf(offset, width), y: bottom + 16, "text-anchor": "middle" }, (offset > 0 ? "+" : "") + number(offset, 0))),
     label(["相对位移 j − i", "offset j − i"], { class: "live-count", x: PLOT.left + (width - PLOT.left - PLOT.right) / 2, y: bottom + 36, "text-anchor": "middle" }),
     svg("line", { class: "live-axis live-dashed", x1: x, x2: x, y1: PLOT.top, y2: bottom }),
-    lines(curve, "live-stroke"), lines(reference, "live-stroke-warm live-dashed"),
-    [["live-stroke", ["这个查询", "this query"]], ["live-stroke-warm live-dashed", [`查询在 ${REFERENCE}`, `query at ${REFERENCE}`]]]
-      .map(([kind, words], n) => [
-        svg("line", { class: kind, x1: PLOT.left + 6, x2: PLOT.left + 28, y1: PLOT.top + 6 + 16 * n, y2: PLOT.top + 6 + 16 * n }),
-        label(words, { class: "live-number", x: PLOT.left + 33, y: PLOT.top + 10 + 16 * n }),
-      ]),
+    lines(reference, "live-stroke-warm live-under"), lines(curve, "live-stroke"), // where they coincide both show
+    legend([["live-stroke", ["这个查询", "this query"]], ["live-stroke-warm live-under", [`查询在 ${REFERENCE}`, `query at ${REFERENCE}`]]], 18),
     state.scheme === "alibi" ? [] : OFFSETS.map((offset, n) => curve[n] && svg("circle",
       { class: "live-fill", cx: xOf(offset, width), cy: yOf(curve[n][0], range), r: 2 })).filter(Boolean),
     marked ? svg("circle", { class: "live-handle", cx: x, cy: yOf(Math.max(low, marked[0]), range), r: 7 }) : [],
   ];
 }
 
-/** What the colors of the hands mean: the same two letters in every language. */
+/** What the lines mean. */
 const legend = (items, y) => items.map(([kind, text], n) => [
   svg("line", { class: kind, x1: 4 + n * 124, x2: 26 + n * 124, y1: y - 4, y2: y - 4 }),
-  svg("text", { x: 32 + n * 124, y }, text),
+  label(text, { x: 32 + n * 124, y }),
 ]);
 
 /** A clock for each pair of features: the hand of the query, and that of the marked key. */
