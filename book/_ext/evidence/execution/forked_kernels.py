@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, NoReturn, cast
 
 from jupyter_client.connect import KernelConnectionInfo
@@ -30,6 +31,10 @@ PRELOADED = (
     "torch._dynamo",  # a second, which the first optimizer of a chapter would spend
     *("attention_book.course.recipes", "attention_book.inspection", "sacrebleu"),
 )
+
+#: Called once, for they keep what they return: the sentences that a third of the chapters train on
+#: take two seconds to draw.
+PREPARED = (("attention_book.text", "grammar_corpus"),)
 
 
 class ForkedProcess:
@@ -120,9 +125,10 @@ def serve() -> None:
     os.environ.update(own)
     for name in PRELOADED:
         with suppress(Exception):  # a chapter that imports it says what is wrong
-            __import__(name)
-    with suppress(Exception):
-        draw_corpus()
+            import_module(name)
+    for name, function in PREPARED:
+        with suppress(Exception):
+            getattr(import_module(name), function)()
     gc.freeze()  # no kernel need search what was imported here for cycles
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the kernels' exit codes
     for line in requests:
@@ -133,13 +139,6 @@ def serve() -> None:
             answers.close()
             become_kernel(request["arguments"], request["environment"] | own, request["folder"])
         print(pid, file=answers, flush=True)
-
-
-def draw_corpus() -> None:
-    """Draw the sentences that a third of the chapters train on, two seconds each time."""
-    from attention_book.text import grammar_corpus
-
-    grammar_corpus()
 
 
 def become_kernel(arguments: list[str], environment: dict[str, str], folder: str) -> NoReturn:
