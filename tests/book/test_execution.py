@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
 import pytest
-from evidence.execution.forked_kernels import SUPPORTED
+from evidence.execution.forked_kernels import PRELOADED, PREPARED, SUPPORTED
 from evidence.execution.notebook_runner import Run, execute_all, kernel_environment
 from tiny import HEADER, cell
 from warm import JUPYTER_BOOK
@@ -103,6 +104,14 @@ def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, m
     while any(Path(f"/proc/{look[0]}").exists() for look in (first, second)):
         assert time.monotonic() < deadline, "a kernel is still running"
         time.sleep(0.1)
+
+
+def test_what_is_there_before_the_fork_exists():
+    """Whatever is missing is left to the chapters, so a name that is no more would only be slow."""
+    for name in PRELOADED:
+        import_module(name)
+    for name, function in PREPARED:
+        assert callable(getattr(import_module(name), function))
 
 
 def test_a_cell_that_takes_too_long_is_named(tmp_path):
