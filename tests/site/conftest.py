@@ -13,7 +13,7 @@ import re
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +47,13 @@ def live_figures() -> list[tuple[str, str]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The scope has all that is asked of one page, or one figure, asked in a row."""
     if "live" in metafunc.fixturenames:
         found = live_figures()
-        metafunc.parametrize("live", found, ids=[place for _, place in found])
+        names = [place for _, place in found]
+        metafunc.parametrize("live", found, ids=names, scope="session")
     if "page_name" in metafunc.fixturenames:
-        metafunc.parametrize("page_name", page_names())
+        metafunc.parametrize("page_name", page_names(), scope="session")
 
 
 @pytest.fixture(scope="session")
@@ -100,10 +102,8 @@ def base_url(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.fixture
-def watch(base_url: str) -> Iterator[Any]:
-    """Watch a page for errors and for requests to other hosts; fail the test at its end."""
-    troubles: list[str] = []
+def watcher(base_url: str, troubles: list[str]) -> Callable[[Any], Any]:
+    """A function that writes a page's errors down, and its requests to other hosts."""
 
     def start(page: Any) -> Any:
         page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
@@ -120,7 +120,14 @@ def watch(base_url: str) -> Iterator[Any]:
         )
         return page
 
-    yield start
+    return start
+
+
+@pytest.fixture
+def watch(base_url: str) -> Iterator[Any]:
+    """Watch a page for errors and for requests to other hosts; fail the test at its end."""
+    troubles: list[str] = []
+    yield watcher(base_url, troubles)
     assert not troubles, troubles
 
 
@@ -129,3 +136,41 @@ def page(page: Any, watch: Any) -> Any:
     """A watched page, 1280 × 900."""
     page.set_viewport_size({"width": 1280, "height": 900})
     return watch(page)
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Any, base_url: str) -> Iterator[tuple[Any, list[str]]]:
+    """A watched page that goes from one address to the next, and the troubles it had.
+
+    It keeps what it has fetched, so an address is there in half the time; whatever else a page
+    may keep, it keeps as well: for tests that ask for nothing of that kind.
+    """
+    troubles: list[str] = []
+    page = browser.new_page()
+    yield watcher(base_url, troubles)(page), troubles
+    page.close()
+
+
+@pytest.fixture
+def tab_page(tab: tuple[Any, list[str]]) -> Iterator[Any]:
+    """The page of the tab, 1280 × 900, where nothing moves; its troubles are those of this test."""
+    page, troubles = tab
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
+    yield page
+    found = troubles.copy()
+    troubles.clear()
+    assert not found, found
+
+
+@pytest.fixture
+def laid_out(tab_page: Any, base_url: str, page_name: str) -> Any:
+    """A page of the book, all of it laid out: loaded once for all tests that only look at it.
+
+    It comes as the last of them left it: each says in which language and width it looks.
+    """
+    if tab_page.evaluate("window.laidOut") != page_name:
+        tab_page.goto(f"{base_url}/{page_name}?lang=zh")
+        tab_page.keyboard.press("Tab")
+        tab_page.evaluate("name => { window.laidOut = name; }", page_name)
+    return tab_page

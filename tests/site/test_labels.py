@@ -64,15 +64,16 @@ def leftovers(page: Any, language: str) -> list[str]:
 
 
 @pytest.mark.browser
-def test_one_language_on_a_page(page: Any, base_url: str, page_name: str) -> None:
-    page.goto(f"{base_url}/{page_name}?lang=zh")
+def test_one_language_on_a_page(laid_out: Any) -> None:
+    page = laid_out
     page.evaluate("document.querySelectorAll('details').forEach(box => box.open = true)")
     page.evaluate(
         "document.querySelectorAll('.folded > .admonition-title button').forEach(b => b.click())"
     )
-    troubles = leftovers(page, "zh")
-    page.evaluate("document.querySelector('[data-set-language=en]').click()")
-    troubles += leftovers(page, "en")
+    troubles = []
+    for language in ("en", "zh"):
+        page.evaluate(f"document.querySelector('[data-set-language={language}]').click()")
+        troubles += leftovers(page, language)
     assert not troubles, "\n" + "\n".join(troubles)
 
 

@@ -28,14 +28,13 @@ OPEN = """document.querySelectorAll('details').forEach(box => box.open = true);
 document.querySelectorAll('.folded .fold-button').forEach(button => button.click())"""
 
 
-def test_nothing_scrolls_sideways(page: Any, base_url: str, page_name: str) -> None:
-    page.goto(f"{base_url}/{page_name}?lang=both")
-    page.keyboard.press("Tab")  # the whole page is laid out
+def test_nothing_scrolls_sideways(laid_out: Any) -> None:
+    page = laid_out
     page.evaluate(OPEN)
     found = []
     for width in (1280, 360):
         page.set_viewport_size({"width": width, "height": 844})
-        for language in ("both", "zh", "en"):
+        for language in ("zh", "both", "en"):
             page.evaluate(
                 "language => document.querySelector(`[data-set-language=${language}]`).click()",
                 language,

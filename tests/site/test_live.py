@@ -18,6 +18,13 @@ SHOWN = """place => place.querySelector('.live-frame').innerHTML
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture
+def page(tab_page: Page) -> Page:
+    """What a figure keeps stands in its address: one tab serves all."""
+    tab_page.emulate_media(reduced_motion="no-preference")
+    return tab_page
+
+
 def opened(page: Page, base_url: str, live: tuple[str, str], query: str = "") -> Any:
     """Open the page of a figure; return its place, once it has come alive."""
     page.goto(f"{base_url}/{live[0]}?lang=en{query}")
