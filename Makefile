@@ -68,6 +68,10 @@ site: book
 	$(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
+# With --jobs the checks share the cores; the book's kernels take both, and wait.
+ifeq ($(MAKECMDGOALS),test)
+book: | lint types unit
+endif
 
 # The book to take along.
 zip: book
