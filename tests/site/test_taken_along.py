@@ -91,6 +91,17 @@ def test_solutions_stages_and_copying(offline: Any, site: Path) -> None:
     expect(figure.locator(".stages-now")).to_have_text("2")
 
 
+def wait_until_another_page_knows(page: Any, file: Path, language: str) -> None:
+    """The browser hands the choice of a language on to other pages with a delay."""
+    other = page.context.new_page()
+    for _ in range(100):
+        other.goto(file.as_uri())
+        if other.locator("html").get_attribute("data-language") == language:
+            break
+        other.wait_for_timeout(100)
+    other.close()
+
+
 def test_the_packed_book(offline: Any, site: Path, root: Path, tmp_path: Path) -> None:
     """`make zip`: unpacked anywhere, also below a folder with blanks and Chinese in its name."""
     archive = tmp_path / "book.zip"
@@ -103,6 +114,6 @@ def test_the_packed_book(offline: Any, site: Path, root: Path, tmp_path: Path) -
     offline.wait_for_url("**/intro.html")
     offline.goto(f"{(index.parent / 'search.html').as_uri()}?q=掩码&lang=zh")
     expect(offline.locator("#search-results li a").first).to_be_visible()
-    offline.wait_for_timeout(500)  # the browser hands the choice of a language on with a delay
+    wait_until_another_page_knows(offline, index.parent / "intro.html", language="zh")
     offline.locator("#search-results li a").first.click()
     expect(offline.locator("article h1 .bl-zh")).to_be_visible()
