@@ -6,6 +6,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# uv installs in seconds what takes pip a minute, but does not read pip's settings of mirrors.
+INSTALLER ?= pip
+INSTALL_pip := $(BIN)/python -m pip install --no-compile --disable-pip-version-check
+INSTALL_uv := $(BIN)/uv pip install --python $(BIN)/python
 INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
 # The Transformers that ours is measured beside; d2l without the old versions that it asks for.
@@ -41,7 +45,8 @@ help:
 $(INSTALLED): constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("attention_book needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --no-compile --disable-pip-version-check -c constraints.txt -e ".[book,test]"
+	$(if $(filter uv,$(INSTALLER)),$(INSTALL_pip) -c constraints.txt uv)
+	$(or $(INSTALL_$(INSTALLER)),$(error INSTALLER: expected pip or uv, got $(INSTALLER))) -c constraints.txt -e ".[book,test]"
 	@# pip compiles on one core, this on all of them; what can't be compiled is never imported.
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 	@touch $@
@@ -50,14 +55,15 @@ book: $(INSTALLED)
 	@$(BIN)/jupyter-book build book/
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
+# Side by side with the tests these take what the tests leave.
 lint: $(INSTALLED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/python scripts/sync_addresses.py --check
-	$(BIN)/python scripts/export_notebooks.py --check
+	nice $(BIN)/ruff check .
+	nice $(BIN)/ruff format --check .
+	nice $(BIN)/python scripts/sync_addresses.py --check
+	nice $(BIN)/python scripts/export_notebooks.py --check
 
 types: $(INSTALLED)
-	$(BIN)/mypy
+	nice $(BIN)/mypy
 
 # The laws, the doctests of the package and of the chapters, the architecture, the extensions.
 unit: $(INSTALLED)
@@ -68,9 +74,9 @@ site: book
 	$(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
-# With --jobs the checks share the cores; the book's kernels take both, and wait.
+# With --jobs the checks share the cores; the book's kernels take both, and wait for the tests.
 ifeq ($(MAKECMDGOALS),test)
-book: | lint types unit
+book: | unit
 endif
 
 # The book to take along.
