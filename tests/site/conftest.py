@@ -14,6 +14,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -138,29 +139,53 @@ def page(page: Any, watch: Any) -> Any:
     return watch(page)
 
 
-@pytest.fixture(scope="session")
-def tab(browser: Any, base_url: str) -> Iterator[tuple[Any, list[str]]]:
-    """A watched page that goes from one address to the next, and the troubles it had.
+class Tab:
+    """A watched page that goes from one address to the next, for test after test.
 
     It keeps what it has fetched, so an address is there in half the time; whatever else a page
     may keep, it keeps as well: for tests that ask for nothing of that kind.
     """
-    troubles: list[str] = []
-    page = browser.new_page()
-    yield watcher(base_url, troubles)(page), troubles
-    page.close()
+
+    def __init__(self, browser: Any, base_url: str, **options: Any) -> None:
+        self.troubles: list[str] = []
+        self.page = watcher(base_url, self.troubles)(browser.new_page(**options))
+
+    @contextmanager
+    def lend(self) -> Iterator[Any]:
+        """The page; the troubles that it has meanwhile are those of this test."""
+        yield self.page
+        found = self.troubles.copy()
+        self.troubles.clear()
+        assert not found, found
+
+
+@pytest.fixture(scope="session")
+def open_tab(browser: Any, base_url: str) -> Iterator[Callable[..., Tab]]:
+    """A function that opens a tab for the rest of the tests: a telephone's, for example."""
+    tabs: list[Tab] = []
+
+    def opened(**options: Any) -> Tab:
+        tabs.append(Tab(browser, base_url, **options))
+        return tabs[-1]
+
+    yield opened
+    for tab in tabs:
+        tab.page.close()
+
+
+@pytest.fixture(scope="session")
+def tab(open_tab: Callable[..., Tab]) -> Tab:
+    """The tab of the tests that look at one page after the other."""
+    return open_tab()
 
 
 @pytest.fixture
-def tab_page(tab: tuple[Any, list[str]]) -> Iterator[Any]:
-    """The page of the tab, 1280 × 900, where nothing moves; its troubles are those of this test."""
-    page, troubles = tab
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
-    yield page
-    found = troubles.copy()
-    troubles.clear()
-    assert not found, found
+def tab_page(tab: Tab) -> Iterator[Any]:
+    """The page of the tab, 1280 × 900, where nothing moves."""
+    with tab.lend() as page:
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
+        yield page
 
 
 @pytest.fixture

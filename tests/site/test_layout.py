@@ -10,16 +10,20 @@ from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
+#: What may be wider than the page is not entered: it scrolls by itself, or is not seen.
 WIDER_THAN_THE_PAGE = """
 () => {
   const width = document.documentElement.clientWidth, found = [];
-  for (const element of document.querySelectorAll("article *, .bd-header-article *, footer *")) {
-    const box = element.getBoundingClientRect();
-    if (!box.width || box.right <= width + 1) continue;
-    if (element.closest("pre, .math-scroll, .table-box, .live-scroll")) continue;
-    if (element.closest(".katex-mathml, dialog, svg")) continue;
-    if (getComputedStyle(element).position === "fixed") continue;
-    found.push(`${element.tagName}.${element.className} ${Math.round(box.right)}`);
+  const apart = "pre, .math-scroll, .table-box, .live-scroll, .katex-mathml, dialog, svg";
+  for (const place of document.querySelectorAll("article, .bd-header-article, footer")) {
+    const walker = document.createTreeWalker(place, NodeFilter.SHOW_ELEMENT, (element) =>
+      element.matches(apart) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+    while (walker.nextNode()) {
+      const element = walker.currentNode, box = element.getBoundingClientRect();
+      if (!box.width || box.right <= width + 1) continue;
+      if (getComputedStyle(element).position === "fixed") continue;
+      found.push(`${element.tagName}.${element.className} ${Math.round(box.right)}`);
+    }
   }
   return found;
 }
@@ -32,9 +36,9 @@ def test_nothing_scrolls_sideways(laid_out: Any) -> None:
     page = laid_out
     page.evaluate(OPEN)
     found = []
-    for width in (1280, 360):
+    for width, languages in ((1280, ("zh", "both", "en")), (360, ("en", "both", "zh"))):
         page.set_viewport_size({"width": width, "height": 844})
-        for language in ("zh", "both", "en"):
+        for language in languages:
             page.evaluate(
                 "language => document.querySelector(`[data-set-language=${language}]`).click()",
                 language,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 #: What moves each kind of control.
 KEYS = {"range": "ArrowRight", "radio": "ArrowRight", "checkbox": "Space", "button": "Enter"}
@@ -23,6 +23,18 @@ def page(tab_page: Page) -> Page:
     """What a figure keeps stands in its address: one tab serves all."""
     tab_page.emulate_media(reduced_motion="no-preference")
     return tab_page
+
+
+@pytest.fixture(scope="session")
+def telephone(open_tab: Any) -> Any:
+    """A tab that is narrow, and touched."""
+    return open_tab(viewport={"width": 360, "height": 740}, has_touch=True)
+
+
+@pytest.fixture(scope="session")
+def scriptless(open_tab: Any) -> Any:
+    """A tab of a browser that runs no scripts."""
+    return open_tab(java_script_enabled=False)
 
 
 def opened(page: Page, base_url: str, live: tuple[str, str], query: str = "") -> Any:
@@ -116,32 +128,27 @@ def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url:
     assert place.evaluate(SHOWN) == begin
 
 
-def test_a_finger_on_a_narrow_screen(
-    live: Any, browser: Browser, watch: Any, base_url: str
-) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, has_touch=True)
-    page = watch(context.new_page())
-    place = opened(page, base_url, live)
-    before = place.evaluate(SHOWN)
-    for control in place.locator(".live-controls :is(button, [type=checkbox], [type=radio])").all():
-        control.tap()
-    for control in place.locator(".live-controls [type=range]").all():
-        control.tap(position={"x": 12, "y": 12})
-    assert place.evaluate(SHOWN) != before
-    wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert not wide, "the page scrolls sideways"
-    context.close()
+def test_a_finger_on_a_narrow_screen(live: Any, telephone: Any, base_url: str) -> None:
+    with telephone.lend() as page:
+        place = opened(page, base_url, live)
+        before = place.evaluate(SHOWN)
+        pressed = ":is(button, [type=checkbox], [type=radio])"
+        for control in place.locator(f".live-controls {pressed}").all():
+            control.tap()
+        for control in place.locator(".live-controls [type=range]").all():
+            control.tap(position={"x": 12, "y": 12})
+        assert place.evaluate(SHOWN) != before
+        wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+        assert not wide, "the page scrolls sideways"
 
 
-def test_without_scripts_the_drawing_stands(live: Any, browser: Browser, base_url: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{base_url}/{live[0]}")
-    place = page.locator(f"#{live[1]}")
-    expect(place.locator("svg")).to_be_visible()
-    expect(place.locator(".live-readout")).to_be_visible()
-    assert place.locator("button, input").count() == 0
-    context.close()
+def test_without_scripts_the_drawing_stands(live: Any, scriptless: Any, base_url: str) -> None:
+    with scriptless.lend() as page:
+        page.goto(f"{base_url}/{live[0]}")
+        place = page.locator(f"#{live[1]}")
+        expect(place.locator("svg")).to_be_visible()
+        expect(place.locator(".live-readout")).to_be_visible()
+        assert place.locator("button, input").count() == 0
 
 
 def test_in_print_the_drawing_stands_alone(live: Any, page: Page, base_url: str) -> None:

@@ -40,8 +40,8 @@ def results(page: Any, base_url: str, query: str, language: str = "zh") -> list[
         ("掩码softmax", "masks.html"),  # run together
     ],
 )
-def test_finds(page: Any, base_url: str, query: str, chapter: str) -> None:
-    assert chapter in [href.split("#")[0] for _, href in results(page, base_url, query)]
+def test_finds(tab_page: Any, base_url: str, query: str, chapter: str) -> None:
+    assert chapter in [href.split("#")[0] for _, href in results(tab_page, base_url, query)]
 
 
 def test_letters_of_any_script_are_found(page: Any, base_url: str) -> None:
