@@ -16,9 +16,11 @@ SITE := book/_build/html
 PEERS := .venv-peers
 D2L := d2l==1.0.3
 # Tests run in two processes: each file in one, or, where files are few and long, each test.
+# (Beside the book the unit tests need one alone, for each process collects them all.)
 # What took longest is told at the end: the first place to look when they get slow.
+UNIT_PROCESSES ?= 2
 SLOWEST := --durations 30 --durations-min 1
-SIDE_BY_SIDE := -n 2 --dist loadfile $(SLOWEST)
+SIDE_BY_SIDE := -n $(UNIT_PROCESSES) --dist loadfile $(SLOWEST)
 TEST_BY_TEST := -n 2 --dist worksteal $(SLOWEST)
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
@@ -52,18 +54,18 @@ $(INSTALLED): constraints.txt pyproject.toml
 	@touch $@
 
 book: $(INSTALLED)
-	@$(BIN)/jupyter-book build book/
+	@$(YIELDING) $(BIN)/jupyter-book build book/
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
-# Side by side with the tests these take what the tests leave.
+# With --jobs these take what the tests and the book leave.
 lint: $(INSTALLED)
-	nice $(BIN)/ruff check .
-	nice $(BIN)/ruff format --check .
-	nice $(BIN)/python scripts/sync_addresses.py --check
-	nice $(BIN)/python scripts/export_notebooks.py --check
+	nice -n 19 $(BIN)/ruff check .
+	nice -n 19 $(BIN)/ruff format --check .
+	nice -n 19 $(BIN)/python scripts/sync_addresses.py --check
+	nice -n 19 $(BIN)/python scripts/export_notebooks.py --check
 
 types: $(INSTALLED)
-	nice $(BIN)/mypy
+	nice -n 19 $(BIN)/mypy
 
 # The laws, the doctests of the package and of the chapters, the architecture, the extensions.
 unit: $(INSTALLED)
@@ -74,9 +76,13 @@ site: book
 	$(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
-# With --jobs the checks share the cores; the book's kernels take both, and wait for the tests.
+# With --jobs the unit tests go first, and the book takes what they leave. Where they keep one
+# core busy, lint and types wait for the other: the end of the build leaves it free.
 ifeq ($(MAKECMDGOALS),test)
-book: | unit
+book: YIELDING := nice
+ifeq ($(UNIT_PROCESSES),1)
+lint types: | unit
+endif
 endif
 
 # The book to take along.

@@ -202,5 +202,5 @@ def test_hooks_run_what_make_runs_with_the_tools_of_the_project():
 
 def tool(command):
     """Return what a command runs in .venv: the program, and its subcommand or script."""
-    found = re.match(r"(?:nice )?(?:\$\(BIN\)|\.venv/bin)/(\w+(?: [\w./]+)?)", command)
+    found = re.match(r"(?:nice -n 19 )?(?:\$\(BIN\)|\.venv/bin)/(\w+(?: [\w./]+)?)", command)
     return found[1].removesuffix(" .")

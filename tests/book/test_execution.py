@@ -78,7 +78,8 @@ def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, m
     look = (
         "import os, random, torch\n"
         "[os.getpid(), os.getcwd(), os.environ.get('LEFT_BEHIND'),"
-        " str(torch.get_default_dtype()), random.random(), torch.rand(()).item()]"
+        " str(torch.get_default_dtype()), random.random(), torch.rand(()).item(),"
+        " os.getsid(0), os.getpgrp()]"
     )
     leave = (
         "os.environ['LEFT_BEHIND'] = 'something'; os.chdir('/')\n"
@@ -100,6 +101,9 @@ def test_a_forked_kernel_sees_nothing_of_the_others_and_none_is_left(tmp_path, m
     assert first[4] != second[4], "Python's own random numbers are not those of the other kernel"
     assert first[5] == second[5], "torch's are, as in a new process"
     assert first[0] != second[0]
+    for kernel in (first, second):
+        assert kernel[6] == os.getsid(0), "Linux shares the cores by session: `nice` counts inside"
+        assert kernel[7] == kernel[0], "Ctrl-C, which goes to a group, is for the build alone"
     deadline = time.monotonic() + 10
     while any(Path(f"/proc/{look[0]}").exists() for look in (first, second)):
         assert time.monotonic() < deadline, "a kernel is still running"

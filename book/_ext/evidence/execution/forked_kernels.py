@@ -71,7 +71,9 @@ class KernelServer:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            start_new_session=True,  # Ctrl-C is for the build, which then ends the kernels
+            # Ctrl-C is for the build, which then ends the kernels; a session of their own would
+            # shield them as well, and from `nice` too.
+            process_group=0,
         )
 
     def __enter__(self) -> "KernelServer":
@@ -146,7 +148,7 @@ def become_kernel(arguments: list[str], environment: dict[str, str], folder: str
 
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        os.setsid()
+        os.setpgid(0, 0)
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
