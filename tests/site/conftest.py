@@ -153,10 +153,9 @@ class Tab:
     @contextmanager
     def lend(self) -> Iterator[Any]:
         """The page; the troubles that it has meanwhile are those of this test."""
-        yield self.page
-        found = self.troubles.copy()
         self.troubles.clear()
-        assert not found, found
+        yield self.page
+        assert not self.troubles, self.troubles
 
 
 @pytest.fixture(scope="session")
