@@ -31,6 +31,7 @@ FLAGS = [
 ]  # fmt: skip
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Jupyter Book does for local extensions
+sys.path.append(str(Path(__file__).parent))
 
 
 def page_names() -> list[str]:

@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html
+from parsed import tree
 from playwright.sync_api import expect
 
 #: The page that is checked whole, in both views; on the others see the two lists below.
@@ -40,11 +40,6 @@ VIEWS = [("zh", "light", 1280, {}), ("en", "dark", 390, {"runOnly": SEEN})]
 #: What is left for a figure on a telephone 390 px wide, and the smallest text to read there.
 PHONE_FIGURE = 342
 SMALLEST = 9.0
-
-
-@cache
-def tree(path: Path) -> html.HtmlElement:
-    return html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
 
 
 def test_one_title_and_no_skipped_heading(site: Path, page_name: str) -> None:

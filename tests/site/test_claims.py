@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from lxml import html
+from parsed import tree
 
 AT_LEAST = 3
 RAW = re.compile(r"\{glue|`|\bNone\b|\bnan\b|\binf\b|[a-z]+_[a-z_]+(?=[:：]\.)|Traceback")
@@ -17,7 +18,7 @@ RAW = re.compile(r"\{glue|`|\bNone\b|\bnan\b|\binf\b|[a-z]+_[a-z_]+(?=[:：]\.)|
 def claims_page(site: Path) -> html.HtmlElement:
     page = site / "claims.html"
     assert page.is_file(), "the book has no page of claims"
-    return html.parse(str(page), html.HTMLParser(encoding="utf8")).getroot()
+    return tree(page)
 
 
 def numbered_chapters(root: Path) -> list[str]:

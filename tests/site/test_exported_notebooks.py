@@ -8,22 +8,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lxml import html
+from parsed import ids, tree
 from website.addresses import read_addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
-
-
-@cache
-def tree(path: Path) -> html.HtmlElement:
-    return html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
-
-
-@cache
-def places(path: Path) -> set[str]:
-    """The ids of a page."""
-    return set(tree(path).xpath("//@id"))
 
 
 @cache
@@ -42,7 +31,7 @@ def test_links_to_the_site_lead_somewhere(site: Path, path: Path) -> None:
         assert language == path.parent.name
         if not (site / page).is_file():
             broken.append(page)
-        elif anchor and anchor not in places(site / page):
+        elif anchor and anchor not in ids(site / page):
             broken.append(f"{page}#{anchor}")
     assert not broken, broken
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import yaml
-from lxml import html
+from parsed import ids
 
 ITEMS = yaml.safe_load(
     (Path(__file__).parents[1] / "book" / "inventory.yml").read_text(encoding="utf8")
 )
-
-
-@cache
-def ids(path: Path) -> frozenset[str]:
-    tree = html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True))
-    return frozenset(tree.getroot().xpath("//@id"))
 
 
 def test_every_place_is_on_its_page(site: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from parsed import tree
 
 # names, and words that are the same for every reader
 NAMES = {
@@ -97,10 +98,8 @@ def test_words_of_the_search_page(page: Any, base_url: str) -> None:
 
 def test_one_language_in_figures(site: Any) -> None:
     """Every figure has a description in both languages; a live one is named by a text."""
-    from lxml import html
-
     for path in site.glob("*.html"):
-        page = html.parse(str(path))
+        page = tree(path)
         for svg in page.xpath("//article//svg[@role='img' and @aria-labelledby]"):
             (name,) = page.xpath(f"//*[@id='{svg.get('aria-labelledby')}']")
             assert name.xpath(".//*[@lang='zh-Hans']"), path

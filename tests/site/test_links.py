@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from lxml import html
+from parsed import ids, tree
 
 HOSTS_OF_LAUNCHES = ("colab.research.google.com", "mybinder.org")
 
 
-@cache
-def page_tree(path: Path) -> html.HtmlElement:
-    return html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
-
-
-@cache
-def ids(path: Path) -> Counter[str]:
-    return Counter(page_tree(path).xpath("//@id"))
-
-
 def targets(path: Path) -> list[str]:
-    tree = page_tree(path)
-    return [*tree.xpath("//a/@href"), *tree.xpath("//*/@src"), *tree.xpath("//link/@href")]
+    root = tree(path)
+    return [*root.xpath("//a/@href"), *root.xpath("//*/@src"), *root.xpath("//link/@href")]
 
 
 def test_internal_links(site: Path, page_name: str) -> None:
@@ -50,9 +38,9 @@ def test_ids_are_unique(site: Path, page_name: str) -> None:
 
 def test_references_inside_the_page(site: Path, page_name: str) -> None:
     page = site / page_name
-    tree = page_tree(page)
+    root = tree(page)
     for attribute in ("aria-labelledby", "aria-describedby", "aria-controls", "for"):
-        for value in tree.xpath(f"//*/@{attribute}"):
+        for value in root.xpath(f"//*/@{attribute}"):
             for name in value.split():
                 assert ids(page)[name], f"{attribute}={name}"
 
@@ -67,16 +55,16 @@ def test_launch_buttons_lead_to_notebooks(site: Path, root: Path, page_name: str
 
 def test_no_traceback_in_a_page(site: Path, page_name: str) -> None:
     """A failed cell would show one among its outputs; the reference may quote one."""
-    outputs = page_tree(site / page_name).xpath("//*[contains(@class, 'cell_output')]")
+    outputs = tree(site / page_name).xpath("//*[contains(@class, 'cell_output')]")
     assert not [o for o in outputs if "Traceback (most recent call last)" in o.text_content()]
 
 
 def test_pages_name_no_other_host(site: Path, page_name: str) -> None:
     """Nothing that a browser would fetch by itself comes from elsewhere."""
-    tree = page_tree(site / page_name)
+    root = tree(site / page_name)
     fetched = [
-        *tree.xpath("//*/@src"),
-        *tree.xpath("//link[@rel='stylesheet' or @rel='preload' or @rel='icon']/@href"),
+        *root.xpath("//*/@src"),
+        *root.xpath("//link[@rel='stylesheet' or @rel='preload' or @rel='icon']/@href"),
     ]
     assert not [target for target in fetched if urlsplit(target).netloc]
 

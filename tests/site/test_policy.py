@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from lxml import html
+from parsed import tree
 
 META = "//meta[@http-equiv='Content-Security-Policy']"
 FIXED = {
@@ -33,10 +34,6 @@ PLANTED = """<script>window.ran = "script"</script>
 def pages(site: Path) -> list[Path]:
     """Every page, those that lead to others included."""
     return sorted(site.rglob("*.html"))
-
-
-def tree(page: Path) -> html.HtmlElement:
-    return html.parse(str(page), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
 
 
 def directives(page: html.HtmlElement) -> dict[str, set[str]]:

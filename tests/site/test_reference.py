@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from lxml import html
+from parsed import tree
 
 PAGES = ("attention", "text", "translation", "inspection", "other")
 
 
 def entries(page: Path) -> list[html.HtmlElement]:
     """The reference's own entries; a method belongs to its class."""
-    root = html.parse(str(page), html.HTMLParser(encoding="utf8")).getroot()
-    return root.xpath(
+    return tree(page).xpath(
         "//dl[contains(@class, 'py')][dt[@id]][not(ancestor::dl[contains(@class, 'py')])]"
     )
 

@@ -1,0 +1,19 @@
+"""The pages of the built site, each parsed once for all tests that read it."""
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+from lxml import html
+
+
+@cache
+def tree(path: Path) -> html.HtmlElement:
+    """The root of a page."""
+    return html.parse(str(path), html.HTMLParser(encoding="utf8", huge_tree=True)).getroot()
+
+
+@cache
+def ids(path: Path) -> Counter[str]:
+    """The ids of a page, and how often each is there."""
+    return Counter(tree(path).xpath("//@id"))
