@@ -61,10 +61,9 @@ EXTRAS = {
 IF_INSTALLED = {"numpy": {"foundations.seed"}}
 
 SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
-# Lines of code: without docstrings, comments and blank lines.
-MAX_MODULE_LINES = 200
-MAX_FUNCTION_LINES = 30  # and without its signature
-MAX_ENTRIES = 12  # modules and folders side by side, beside __init__.py
+# A file is one subject that one reads in a sitting. It is split for a second subject or a second
+# caller, never for a count; this one only names what nobody can have read in a sitting.
+MAX_MODULE_LINES = 600  # of code: without docstrings, comments and blank lines
 
 PUBLIC_MODULES = [
     PACKAGE,
@@ -252,7 +251,7 @@ def extras_of_the_project() -> dict[str, set[str]]:
 # --- sizes and names -------------------------------------------------------------------------
 
 
-def test_a_module_is_named_for_an_idea_and_is_short() -> None:
+def test_a_module_is_named_for_an_idea_and_read_in_a_sitting() -> None:
     shapeless = [m.name for m in MODULES if set(m.name.split(".")) & SHAPELESS_NAMES]
     sizes = {m.name: len(m.code_lines) for m in MODULES if not lists_names_alone(m.tree)}
     long = [f"{name}: {size}" for name, size in sizes.items() if size > MAX_MODULE_LINES]
@@ -270,26 +269,6 @@ def lists_names_alone(tree: ast.Module) -> bool:
         or (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__")
         for node in rest
     )
-
-
-def test_a_function_is_short() -> None:
-    long = []
-    for module in MODULES:
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.FunctionDef):
-                size = len(module.code_lines & set(range(node.body[0].lineno, node.end_lineno + 1)))
-                if size > MAX_FUNCTION_LINES:
-                    long.append(f"{module.name}.{node.name}: {size}")
-    assert not long, f"more than {MAX_FUNCTION_LINES} lines of code"
-
-
-def test_a_folder_shows_few_entries() -> None:
-    crowded = []
-    for folder in (ROOT, *(path for path in ROOT.rglob("*") if path.is_dir())):
-        entries = [e.name for e in folder.iterdir() if not e.name.startswith(("__", "py.typed"))]
-        if "__pycache__" not in folder.parts and len(entries) > MAX_ENTRIES:
-            crowded.append(f"{folder.relative_to(ROOT)}: {len(entries)}")
-    assert not crowded, f"more than {MAX_ENTRIES} entries at one level"
 
 
 # --- where is …? -----------------------------------------------------------------------------
