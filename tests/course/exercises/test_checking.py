@@ -1,4 +1,8 @@
 import random
+import sys
+import time
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,6 +137,207 @@ def test_what_is_wrong_has_a_name(answer, law):
     assert verdict.statement.en
 
 
+def _quits(x):
+    if len(x) < 3:
+        sys.exit(0)
+    return 2 * x
+
+
+class _OwnExit(BaseException):
+    pass
+
+
+def _raises_its_own(x):
+    raise _OwnExit
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (lambda x: sys.exit(0), "SystemExit: 0"),
+        (lambda x: sys.exit("bye"), "SystemExit: bye"),
+        (lambda x: exit(), "SystemExit"),
+        (_quits, "SystemExit"),
+        (_raises_its_own, "_OwnExit"),
+        (lambda x: pytest.fail("no"), "Failed: no"),
+    ],
+)
+def test_an_exit_is_an_error_of_the_answer(answer, word):
+    verdict = verdict_on(DOUBLE, answer)
+    assert verdict.law == "raises"
+    assert word in verdict.finding.got.en
+
+
+def test_an_exit_in_the_hands_of_a_law_breaks_it():
+    verdict = verdict_on(DOUBLE, lambda x: sys.exit() if x.shape == (2,) else 2 * x)
+    assert verdict.law == "grows"
+    assert "SystemExit" in verdict.finding.got.en
+
+
+def _loops(x):
+    while x.numel():
+        time.sleep(1e-3)
+    return 2 * x
+
+
+def _loops_on_the_second(x):
+    while x.ndim > 1:
+        time.sleep(1e-3)
+    return 2 * x
+
+
+def _loops_in_the_law(x):
+    while x.shape == (2,):
+        time.sleep(1e-3)
+    return 2 * x
+
+
+def _loops_when_called_again():
+    calls = []
+
+    def answer(x):
+        calls.append(x)
+        while len(calls) > 3:
+            time.sleep(1e-3)
+        return 2 * x
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "answer", [_loops, _loops_on_the_second, _loops_in_the_law, _loops_when_called_again()]
+)
+def test_an_answer_that_does_not_end_is_stopped_and_told(monkeypatch, answer):
+    monkeypatch.setattr("attention_book.course.exercises.limit.LIMIT", 0.05)
+    verdict = verdict_on(DOUBLE, answer)
+    assert (verdict.law, verdict.mistake) == ("endless", None)
+    assert "does not come to an end" in str(verdict.statement.en)
+    assert "nothing within 0.05 seconds" in verdict.finding.got.en
+    assert "0.05 秒内没有结果" in verdict.finding.got.zh
+    assert "loop" in verdict.hint.en
+
+
+def _counts_calls():
+    calls = []
+
+    def answer(x):
+        calls.append(x)
+        return 2 * x + (len(calls) > 2)
+
+    return answer
+
+
+def _appends(x, seen=[]):  # noqa: B006
+    seen.append(x)
+    return 2 * x * (len(seen) < 4)
+
+
+@pytest.mark.parametrize("answer", [_counts_calls(), _appends, lambda x: 2 * x + torch.randn(1)])
+def test_what_is_kept_between_calls_is_named(answer):
+    verdict = verdict_on(DOUBLE, answer)
+    assert verdict.law == "state"
+    assert "between calls" in verdict.hint.en
+
+
+def test_a_buffer_that_is_written_again_holds_what_it_held_when_it_was_returned():
+    buffer = torch.empty(6)
+
+    def answer(x):
+        out = buffer[: x.numel()].view(x.shape)
+        return torch.mul(x, 2, out=out)
+
+    assert verdict_on(replace(DOUBLE, laws=()), answer)
+
+
+def test_a_function_that_prints_or_warns_is_judged_by_what_it_returns(capsys):
+    def talks(x):
+        print("here")
+        warnings.warn("soft", stacklevel=2)
+        return x * 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert verdict_on(DOUBLE, talks)
+    verdict = verdict_on(DOUBLE, lambda x: print(2 * x))
+    assert "`print` only shows" in verdict.hint.en
+    assert "here" in capsys.readouterr().out
+
+
+def test_arguments_in_another_order_are_named():
+    exercise = Exercise(
+        name="difference",
+        task=DOUBLE.task,
+        solution=lambda a, b: a - b,
+        probes=lambda: [Probe((torch.arange(3.0), torch.ones(3)))],
+        mistakes=(),
+    )
+    verdict = verdict_on(exercise, lambda b, a: a - b)
+    assert "in the order `a, b`" in verdict.hint.en
+    assert "`a, b`" in verdict.hint.zh
+    assert verdict_on(exercise, lambda b, a: b - a)  # odd, but right
+    assert verdict_on(exercise, lambda first, second, third=None: first - second)
+    verdict = verdict_on(exercise, lambda *, a, b: a - b)
+    assert (verdict.law, verdict.finding.got.en) == ("signature", "`f(*, a, b)`")
+
+
+def _slope(answer: Answer) -> Finding | None:
+    x = torch.ones(2).requires_grad_()
+    answer(x).sum().backward()
+    return None if x.grad.eq(2).all() else Finding({"x": x}, 2, x.grad)
+
+
+WITH_GRADIENTS = Exercise(
+    name="double",
+    task=DOUBLE.task,
+    solution=lambda x: 2 * x,
+    probes=DOUBLE.probes,
+    mistakes=(),
+    laws=(Law("slope", INCREASING, _slope, Bilingual("提示。", "NaN!")),),
+)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: (2 * x).detach(),
+        lambda x: 2 * x.data,
+        lambda x: torch.tensor((2 * x).tolist()),
+        lambda x: torch.from_numpy(2 * x.detach().numpy()),
+        torch.no_grad()(lambda x: 2 * x),
+    ],
+)
+def test_a_result_that_no_gradient_flows_through_is_named(answer):
+    verdict = verdict_on(WITH_GRADIENTS, answer)
+    assert verdict.law == "no-gradient"
+    assert "cut the result off" in verdict.hint.en
+    assert verdict_on(WITH_GRADIENTS, lambda x: x + x.detach()).law == "slope"
+
+
+def test_how_torch_is_set_changes_no_verdict():
+    right = EXERCISES["masked-softmax"].solution
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            assert check("masked-softmax", right)
+            assert not torch.is_grad_enabled()
+        with torch.inference_mode():
+            assert check("masked-softmax", right)
+        assert torch.get_default_dtype() == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_an_answer_leaves_torch_as_it_was():
+    def meddles(scores, mask):
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        return scores
+
+    assert not check("masked-softmax", meddles)
+    assert torch.is_grad_enabled()
+    assert torch.get_default_dtype() == torch.float32
+
+
 def test_a_forgotten_return_is_named():
     assert "return" in verdict_on(DOUBLE, lambda x: None).hint.en
 
@@ -259,6 +464,8 @@ def test_an_unknown_name_or_language_is_refused():
         check("mask-softmax", max)
     with pytest.raises(ValueError, match="name: no exercise"):
         check("qqqq", max)
+    with pytest.raises(ValueError, match=r"the name comes first: check\(name, answer\)"):
+        check(max, "masked-softmax")
     with pytest.raises(ValueError, match="language: expected 'zh' or 'en', got 'fr'"):
         check("masked-softmax", max, language="fr")
 

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -52,6 +53,15 @@ ROW = torch.tensor([1.0, 2.0, 3.0])
         ({"a": 1}, {"a": 2}, "value"),
         (None, None, None),
         (None, 0, "type"),
+        (ROW, ROW.to_sparse(), "type"),
+        (ROW, torch.nested.nested_tensor([ROW], layout=torch.jagged), "type"),
+        (ROW, ROW.cfloat(), "dtype"),
+        (ROW.long(), ROW.cfloat(), "dtype"),
+        (ROW, nn.Parameter(ROW), None),
+        (0.5, 10**400, "value"),
+        (10**400, 10**400, None),
+        (1.0, 1 + 0j, "type"),
+        ([ROW], np.array([1.0, 2.0, 3.0]), "type"),
     ],
 )
 def test_results_differ_by_type_shape_or_value_but_not_by_rounding(expected, got, found):

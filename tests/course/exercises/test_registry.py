@@ -67,6 +67,14 @@ def test_sentences_end_and_remarks_do_not(exercise):
 
 
 @every_exercise
+def test_the_solution_has_the_arguments_that_the_task_names(exercise):
+    """A verdict shows them: ``f(logits, targets)``, not what torch calls them."""
+    for words in (exercise.task.zh, exercise.task.en):
+        written = re.search(r"`\w+\((.*?)\)`", words)
+        assert written[1] == ", ".join(exercise.parameters)
+
+
+@every_exercise
 def test_a_name_is_short_and_an_address(exercise):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", exercise.name)
 

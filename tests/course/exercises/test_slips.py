@@ -1,5 +1,8 @@
 """Slips that can happen in any exercise: each is named, and only where it explains everything."""
 
+from collections import Counter
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -27,6 +30,15 @@ def hint(*results):
         ([1, 2], torch.tensor([1, 2]), "A list is expected, not a tensor"),
         ({"a"}, ["a"], "A set is expected, not a list"),
         (0.5, [0.5], "A number is expected, not a list"),
+        (LINE, 0.5, "A tensor is expected, not a number"),
+        ([1, 2], np.array([1, 2]), "A list is expected, not a NumPy array"),
+        ((1, 2), (each for each in (1, 2)), "not a generator. It has not computed"),
+        ([1, 2], map(int, "12"), "not a `map`. It has not computed"),
+        ([1, 2], range(1, 3), "A list is expected, not a `range`"),
+        (LINE, lambda: LINE, "A tensor is expected, not a function"),
+        (LINE, WIDE.max(dim=0), "take `.values`"),
+        (LINE, Counter("ab"), "not a dictionary"),
+        ({"a": 1}, Fraction(1, 2), "A dictionary is expected, not a `Fraction`"),
         ((LINE, [1]), (LINE, torch.ones(1)), "A list is expected, not a tensor"),
         (MASK, MASK.float(), "boolean"),
         (LINE, LINE.round().long(), "Floating-point"),

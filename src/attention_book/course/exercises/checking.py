@@ -1,16 +1,29 @@
 """`check`: an answer against the solution, the laws and the mistakes of its exercise."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake
+import torch
+from torch import Tensor
+
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.language import checked
-from attention_book.course.exercises.outcome import Outcome, accepts, difference, outcome_of
+from attention_book.course.exercises.outcome import (
+    Outcome,
+    accepts,
+    called,
+    difference,
+    outcome_of,
+)
 from attention_book.course.exercises.problems import (
     Problem,
     Tried,
+    general,
     law_broken,
     not_callable,
+    other_order,
     problem_of,
 )
 from attention_book.course.exercises.registry import EXERCISES
@@ -23,10 +36,12 @@ from attention_book.foundations.seed import own_random_numbers
 def check(name: str, answer: Any, *, language: Language | None = None) -> Verdict:
     """Check an answer to an exercise: is it right, and if not, what is wrong?
 
-    The answer is called with small inputs, compared with the solution, and held to the laws
-    of the exercise. Where it does just what a well-known mistake does, the hint is about that
-    mistake. It gets copies of the inputs, and your random numbers go on as if nothing had been
-    drawn.
+    The answer is called with small inputs, by position, compared with the solution, and held to
+    the laws of the exercise. Where it does just what a well-known mistake does, the hint is about
+    that mistake. It gets copies of the inputs, and your random numbers go on as if nothing had
+    been drawn. What it raises is a finding, `sys.exit()` included, and so is a loop that does not
+    end, in the main thread of Linux and macOS; elsewhere interrupt it yourself. What ends the
+    process at once, such as `os._exit`, nothing can hold up here.
 
     Args:
         name: an exercise's name, a key of ``EXERCISES``.
@@ -51,11 +66,31 @@ def check(name: str, answer: Any, *, language: Language | None = None) -> Verdic
     """
     if language is not None:
         checked("language", language)
+    if not isinstance(name, str):
+        raise ValueError(
+            f"name: expected the name of an exercise, got {name!r}; the name comes first:"
+            " check(name, answer)"
+        )
     if name not in EXERCISES:
         near = get_close_matches(name, EXERCISES, n=3, cutoff=0.4) or sorted(EXERCISES)
         raise ValueError(f"name: no exercise {name!r}; did you mean {', '.join(near)}?")
-    with own_random_numbers():
+    with own_random_numbers(), _usual_torch():
         return verdict_on(EXERCISES[name], answer, language)
+
+
+@contextmanager
+def _usual_torch() -> Iterator[None]:
+    """Check with gradients and float32, whatever the caller's torch is set to, or the answer sets.
+
+    Laws take gradients, and inputs are drawn in the default precision.
+    """
+    precision = torch.get_default_dtype()
+    with torch.inference_mode(False), torch.enable_grad():
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(precision)
 
 
 def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None) -> Verdict:
@@ -70,14 +105,11 @@ def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None
     if function is None or not accepts(function, probes[0].arguments):
         problem = not_callable(exercise, answer)
     else:
-        tried = [
-            Tried(p, outcome_of(exercise.solution, p.arguments), outcome_of(function, p.arguments))
-            for p in probes
-        ]
+        tried = _try(exercise, function, probes)
         problem = _find_problem(exercise, function, tried)
-        if problem is not None:
+        if problem is not None and problem.law not in ALONE:
             mistake = _recognized(exercise, tried)
-            hint = mistake.hint if mistake else _slip(tried)
+            hint = mistake.hint if mistake else other_order(exercise, function) or _slip(tried)
     if problem is None:
         return Verdict(exercise.name, True, checks, language=language)
     return Verdict(
@@ -99,46 +131,87 @@ def _as_function(exercise: Exercise, answer: Any) -> Answer | None:
     return None if exercise.parameters else lambda: answer
 
 
+#: What needs no further explanation.
+ALONE = ("endless", "state", "no-gradient")
+
+
+def _try(exercise: Exercise, function: Answer, probes: list[Probe]) -> list[Tried]:
+    """Call solution and answer with each input, up to one with which the answer does not end."""
+    tried = []
+    for probe in probes:
+        right = outcome_of(exercise.solution, probe.arguments)
+        tried.append(Tried(probe, right, outcome_of(function, probe.arguments)))
+        if tried[-1].problem == "endless":
+            break
+    return tried
+
+
 def _find_problem(exercise: Exercise, function: Answer, tried: list[Tried]) -> Problem | None:
     """Return the first problem: no fit result, changed arguments, a broken law, a wrong value."""
+    if tried[-1].problem == "endless":
+        return problem_of(exercise, tried[-1])
+    if problem := _another_result(exercise, function, tried[0]):
+        return problem
     early = [one for one in tried if one.problem not in (None, "value", "input")]
     early += [one for one in tried if one.problem == "input"]
     if early:
         return problem_of(exercise, early[0])
     for law in exercise.laws:
-        if finding := _finding(law, function, exercise):
-            return law_broken(law, finding)
+        if problem := _broken(law, function, exercise):
+            return problem
     wrong = [one for one in tried if one.problem]
     return problem_of(exercise, wrong[0]) if wrong else None
 
 
-def _finding(law: Law, function: Answer, exercise: Exercise) -> Finding | None:
+def _another_result(exercise: Exercise, function: Answer, first: Tried) -> Problem | None:
+    """Call the answer with the first input again: whether something is kept between calls."""
+    if first.problem in ("type", "device"):  # generators are never equal; without numbers, nothing
+        return None
+    again = outcome_of(function, first.probe.arguments)
+    if again.endless:
+        return problem_of(exercise, Tried(first.probe, first.right, again))
+    if _same_result(first.answered, again):
+        return None
+    given = dict(zip(exercise.parameters, first.probe.arguments, strict=False))
+    return general("state", Finding(given, first.answered.happened(), again.happened()))
+
+
+def _broken(law: Law, function: Answer, exercise: Exercise) -> Problem | None:
     """Test a law. An answer that fails in its hands, or can't be examined, has broken it."""
     last: list[tuple[tuple[Any, ...], Outcome]] = []
 
     def observed(*arguments: Any) -> Any:
-        outcome = _called_once(function, arguments)
+        outcome = called(function, arguments)  # the law's own tensors: it may want gradients
         last[:] = [(arguments, outcome)]
         if outcome.error is not None:
             raise outcome.error
         return outcome.value
 
+    finding, failed = None, False
     try:
-        return law.test(observed)
-    except Exception:
+        finding = law.test(observed)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         if not last:
             raise
-        arguments, outcome = last[0]
-        given = dict(zip(exercise.parameters, arguments, strict=False))
-        return Finding(given, law.statement, outcome.happened())
+        failed = True
+    if finding is None and not failed:
+        return None
+    arguments, outcome = last[0]
+    given = dict(zip(exercise.parameters, arguments, strict=False))
+    if outcome.endless:
+        return general("endless", Finding(given, law.statement, outcome.happened()))
+    if _cut_off(arguments, outcome.value):
+        wanted = Bilingual("传得过梯度的结果", "a result that gradients flow through")
+        return general("no-gradient", Finding(given, wanted, outcome.value))
+    return law_broken(law, finding or Finding(given, law.statement, outcome.happened()))
 
 
-def _called_once(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
-    """Call with the law's own tensors: it may want gradients through them."""
-    try:
-        return Outcome(function(*arguments))
-    except Exception as error:
-        return Outcome(error=error)
+def _cut_off(arguments: tuple[Any, ...], value: Any) -> bool:
+    """Whether gradients were asked for of an argument, and none can come from the result."""
+    asked = any(isinstance(each, Tensor) and each.requires_grad for each in arguments)
+    return asked and isinstance(value, Tensor) and not value.requires_grad
 
 
 def _recognized(exercise: Exercise, tried: list[Tried]) -> Mistake | None:

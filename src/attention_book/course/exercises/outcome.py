@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from attention_book.course.exercises import limit
 from attention_book.course.exercises.exercise import Answer
 from attention_book.foundations.bilingual import Bilingual
 
@@ -30,16 +31,24 @@ class Outcome:
     """
 
     value: Any = None
-    error: Exception | None = None
+    error: BaseException | None = None
     changed: int | None = None
     line: tuple[int, str] | None = None
+
+    @property
+    def endless(self) -> bool:
+        """Whether the call was stopped, for it did not come to an end."""
+        return isinstance(self.error, limit.DoesNotEnd)
 
     def happened(self) -> Any:
         """Return the value, or the error in words."""
         if self.error is None:
             return self.value
-        what = f"{type(self.error).__name__}: {self.error}"
-        zh, en = f"异常 {what}", f"the error {what}"
+        if self.endless:
+            zh, en = f"{limit.LIMIT:g} 秒内没有结果", f"nothing within {limit.LIMIT:g} seconds"
+        else:
+            what = f"{type(self.error).__name__}: {self.error}".removesuffix(": ")
+            zh, en = f"异常 {what}", f"the error {what}"
         if self.line is not None:
             number, text = self.line
             zh, en = f"{zh}（第 {number} 行：`{text}`）", f"{en} (line {number}: `{text}`)"
@@ -49,16 +58,37 @@ class Outcome:
 def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
     """Call a function on copies of the arguments."""
     own = copy.deepcopy(arguments)
-    try:
-        value = function(*own)
-    except Exception as error:
-        return Outcome(error=error, line=_line_of(function, error))
+    outcome = called(function, own)
+    if outcome.error is not None:
+        return outcome
     # A value that is an argument, or shares memory with one, is not one of our own tensors either.
     changed = (i for i, pair in enumerate(zip(arguments, own, strict=True)) if _moved(*pair))
-    return Outcome(value, changed=next(changed, None))
+    return Outcome(_kept(outcome.value), changed=next(changed, None))
 
 
-def _line_of(function: Answer, error: Exception) -> tuple[int, str] | None:
+def called(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
+    """Call a function on these very arguments.
+
+    What it raises is its own error, `SystemExit` included: `exit()` in an answer does not end
+    the program that checks it. Only `KeyboardInterrupt`, the reader's own, goes through.
+    """
+    try:
+        return Outcome(limit.within(limit.LIMIT, lambda: function(*arguments)))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Outcome(error=error, line=_line_of(function, error))
+
+
+def _kept(value: Any) -> Any:
+    """Return a copy where one can be made: a later call may write into what was returned."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # tensors on their way to a loss, generators
+        return value
+
+
+def _line_of(function: Answer, error: BaseException) -> tuple[int, str] | None:
     """Return the line of the answer itself on which it failed, not one in a library."""
     code = getattr(function, "__code__", None)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
@@ -112,12 +142,17 @@ def _plain(value: Any) -> Any:
 
 
 def _close(expected: float | int, got: float | int) -> bool:
-    if math.isnan(expected) or math.isnan(got):
-        return math.isnan(expected) and math.isnan(got)
-    return math.isclose(expected, got, rel_tol=1e-4, abs_tol=1e-5)
+    try:
+        if math.isnan(expected) or math.isnan(got):
+            return math.isnan(expected) and math.isnan(got)
+        return math.isclose(expected, got, rel_tol=1e-4, abs_tol=1e-5)
+    except OverflowError:  # an integer that no float can hold
+        return expected == got
 
 
 def _difference_of_tensors(expected: Tensor, got: Tensor) -> Difference | None:
+    if got.is_nested or expected.layout != got.layout:  # sparse
+        return "type"
     if expected.shape != got.shape:
         return "shape"
     if _kind(expected) != _kind(got):
@@ -133,9 +168,11 @@ def _difference_of_tensors(expected: Tensor, got: Tensor) -> Difference | None:
 
 
 def _kind(tensor: Tensor) -> str:
-    """Return bool, integer or float: of the widths of numbers none is wrong."""
+    """Return bool, integer, float or complex: of the widths of numbers none is wrong."""
     if tensor.dtype == torch.bool:
         return "bool"
+    if tensor.is_complex():
+        return "complex"
     return "float" if tensor.is_floating_point() else "integer"
 
 

@@ -22,6 +22,34 @@ GENERAL: Mapping[str, tuple[Bilingual, Bilingual | None]] = {
         Bilingual("函数的参数个数不对。", "The function takes the wrong number of arguments."),
         None,
     ),
+    "endless": (
+        Bilingual("函数停不下来。", "The function does not come to an end."),
+        Bilingual(
+            "看看循环：每一圈改变了什么，条件什么时候不再成立？",
+            "Look at the loop: what changes in each round, and when is its condition no longer"
+            " true?",
+        ),
+    ),
+    "state": (
+        Bilingual(
+            "同样的输入，两次调用的结果不同。",
+            "Called twice with the same input, the function gives different results.",
+        ),
+        Bilingual(
+            "函数在两次调用之间留下了什么，或者抽了随机数：看看它改写的全局变量、作默认值的列表。",
+            "It keeps something between calls, or draws random numbers: look for a global variable"
+            " that it changes, or a list as a default value.",
+        ),
+    ),
+    "no-gradient": (
+        Bilingual("梯度传不过这个结果。", "No gradient flows through the result."),
+        Bilingual(
+            "`.detach()`、`.data`、`.item()`、`.numpy()`、`torch.tensor(…)` 和 `no_grad` 把结果"
+            "与输入断开了：从头到尾只用对张量的运算。",
+            "`.detach()`, `.data`, `.item()`, `.numpy()`, `torch.tensor(…)` and `no_grad` cut the"
+            " result off from its inputs: compute with tensors from beginning to end.",
+        ),
+    ),
     "raises": (
         Bilingual("函数出错了。", "The function raises an error."),
         Bilingual("用上面的输入自己调用一次。", "Call it yourself with the input shown above."),
@@ -70,7 +98,13 @@ ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
 #: Stands before a law, which would read as if it held.
 LAW_BROKEN = Bilingual("违反了这条定律：", "This law is broken: ")
 FORGOTTEN_RETURN = Bilingual(
-    "函数返回了 None：是不是忘了 `return`？", "The function returned None: is a `return` missing?"
+    "函数返回了 None：是不是忘了 `return`？`print` 只是显示，不会返回。",
+    "The function returned None: is a `return` missing? `print` only shows a value.",
+)
+#: Is said of a wrong answer whose arguments have the right names.
+OTHER_ORDER = Bilingual(
+    "参数按位置交给函数，次序是 {}；你的次序不同。",
+    "The arguments are handed over by position, in the order {}; yours come in another order.",
 )
 
 
@@ -90,7 +124,7 @@ class Tried:
     def problem(self) -> str | None:
         """What is wrong with the answer here, by its name in ``GENERAL``."""
         if self.answered.error is not None:
-            return "raises"
+            return "endless" if self.answered.endless else "raises"
         if found := difference(self.right.value, self.answered.value):
             return found
         return None if self.answered.changed is None else "input"
@@ -125,10 +159,27 @@ def _signature(answer: Callable[..., Any]) -> Bilingual:
     return Bilingual(written, written)
 
 
+def other_order(exercise: Exercise, answer: Callable[..., Any]) -> Bilingual | None:
+    """Say that the arguments come in another order than they are handed over, if they do."""
+    try:
+        names = tuple(inspect.signature(answer).parameters)
+    except (TypeError, ValueError):  # a built-in without a signature
+        return None
+    if names == exercise.parameters or sorted(names) != sorted(exercise.parameters):
+        return None
+    order = f"`{', '.join(exercise.parameters)}`"
+    return Bilingual(OTHER_ORDER.zh.format(order), OTHER_ORDER.en.format(order))
+
+
 def law_broken(law: Law, finding: Finding) -> Problem:
     """Say that a law does not hold, and which."""
     statement = Bilingual(LAW_BROKEN.zh + law.statement.zh, LAW_BROKEN.en + law.statement.en)
     return Problem(law.name, statement, finding, law.hint)
+
+
+def general(name: str, finding: Finding) -> Problem:
+    """Say what can go wrong in any exercise, by its name in ``GENERAL``."""
+    return Problem(name, GENERAL[name][0], finding, GENERAL[name][1])
 
 
 def problem_of(exercise: Exercise, tried: Tried) -> Problem:

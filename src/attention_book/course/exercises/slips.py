@@ -30,7 +30,25 @@ TYPES: Mapping[str, Bilingual] = {
     "int": Bilingual("一个数", "a number"),
     "float": Bilingual("一个数", "a number"),
     "str": Bilingual("字符串", "a string"),
+    "generator": Bilingual("生成器", "a generator"),
+    "map": Bilingual("`map`", "a `map`"),
+    "zip": Bilingual("`zip`", "a `zip`"),
+    "filter": Bilingual("`filter`", "a `filter`"),
+    "range": Bilingual("`range`", "a `range`"),
+    "function": Bilingual("函数", "a function"),
+    "coroutine": Bilingual("协程", "a coroutine"),
 }
+#: Give their values one by one, and only when asked.
+LAZY = ("generator", "map", "zip", "filter", "coroutine")
+COLLECT = Bilingual(
+    "它还没有算出任何值。写 `return`，不写 `yield`；用 `list(…)` 收集。",
+    "It has not computed any value yet. Write `return`, not `yield`, and collect with `list(…)`.",
+)
+VALUES_AND_PLACES = Bilingual(
+    "带 `dim` 的 `max`、`min`、`sort`、`topk` 返回一对（值，位置）：取 `.values` 或 `.indices`。",
+    "`max`, `min`, `sort` and `topk` with `dim` return a pair (values, places): take `.values` or"
+    " `.indices`.",
+)
 MAKE_A_TENSOR = Bilingual(
     "几个张量用 `torch.stack` 叠成一个，几个数用 `torch.tensor` 变成一个",
     "`torch.stack` makes one of several tensors, and `torch.tensor` makes one of numbers",
@@ -90,15 +108,29 @@ def _innermost(expected: Any, got: Any) -> Pair:
 
 
 def _type_hint(expected: Any, got: Any) -> Bilingual | None:
-    wanted, came = TYPES.get(type(expected).__name__), TYPES.get(type(got).__name__)
+    if expected is None or got is None:
+        return None
+    if type(got).__module__ == "torch.return_types":
+        return VALUES_AND_PLACES
+    wanted, came = _kind(expected), _kind(got)
     if isinstance(expected, Tensor) and expected.ndim == 0:
         wanted = TYPES["float"]
-    if wanted is None or came is None or wanted == came:
+    if wanted == came:
         return None
     zh, en = f"应当是{wanted.zh}，不是{came.zh}", f"{wanted.en} is expected, not {came.en}"
-    if wanted == TYPES["Tensor"]:
+    if type(got).__name__ in LAZY:
+        zh, en = f"{zh}。{COLLECT.zh.rstrip('。')}", f"{en}. {COLLECT.en.rstrip('.')}"
+    elif wanted == TYPES["Tensor"]:
         zh, en = f"{zh}：{MAKE_A_TENSOR.zh}", f"{en}: {MAKE_A_TENSOR.en}"
     return Bilingual(f"{zh}。", f"{en[0].upper()}{en[1:]}.")
+
+
+def _kind(value: Any) -> Bilingual:
+    """Return what a value is called: by its type, that type's bases, or the type's own name."""
+    names = (base.__name__ for base in type(value).__mro__)
+    known = next((TYPES[name] for name in names if name in TYPES), None)
+    name = f"`{type(value).__name__}`"
+    return known or Bilingual(name, f"a {name}")
 
 
 def _dtype_hint(expected: Tensor, got: Tensor) -> Bilingual:

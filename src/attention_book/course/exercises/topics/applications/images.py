@@ -61,7 +61,7 @@ PATCHES = Exercise(
         "Write `patches(image, size)`: cut an image (height, width) into squares of size by size"
         " pixels, one row for each; squares, and the pixels in them, in reading order.",
     ),
-    solution=patches,
+    solution=lambda image, size: patches(image, size),
     probes=_images,
     mistakes=(
         Mistake(

@@ -142,7 +142,7 @@ DRAW_THE_REST = Exercise(
         "Write `rest(p, q)`: the distribution to draw from after a drafted word was rejected; p"
         " where both are equal.",
     ),
-    solution=residual_distribution,
+    solution=lambda p, q: residual_distribution(p, q),
     probes=_pairs,
     mistakes=(
         Mistake(

@@ -53,7 +53,7 @@ MASKED_LOSS = Exercise(
         "Write `loss(logits, targets, mask)`: the mean cross-entropy of the real tokens in nats;"
         " logits has the shape (batch, position, vocabulary).",
     ),
-    solution=loss_per_token,
+    solution=lambda logits, targets, mask: loss_per_token(logits, targets, mask),
     probes=_predictions,
     mistakes=(
         Mistake(

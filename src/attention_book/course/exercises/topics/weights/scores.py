@@ -69,7 +69,7 @@ SCALED_DOT_PRODUCT = Exercise(
         "Write `attend(queries, keys, values, mask)`: scaled dot-product attention; True in the"
         " mask means “may attend”.",
     ),
-    solution=dot_product_attention,
+    solution=lambda queries, keys, values, mask: dot_product_attention(queries, keys, values, mask),
     probes=_queries_keys_values,
     mistakes=(
         Mistake(
