@@ -56,6 +56,10 @@ def citation_urls(at: Addresses) -> str:
     return f'url: "{at.site}/"\nrepository-code: "{at.repository}"'
 
 
+def pip_address(at: Addresses) -> str:
+    return f'ADDRESS = "{at.requirement.partition(" @ ")[2]}"'
+
+
 #: For each file, what stands between its markers, in the order of the markers.
 FILES: dict[str, list[Callable[[Addresses], str]]] = {
     "README.md": [
@@ -74,6 +78,7 @@ FILES: dict[str, list[Callable[[Addresses], str]]] = {
     ],
     "pyproject.toml": [project_urls],
     "CITATION.cff": [citation_urls],
+    "src/attention_book/foundations/environment.py": [pip_address],
 }
 
 

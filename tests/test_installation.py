@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from setuptools import Distribution
 
+from attention_book.foundations.environment import ADDRESS
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "attention_book"
 
@@ -157,7 +159,8 @@ def test_what_needs_an_extra_says_which() -> None:
         ("statsmodels", "data"),
     ]
     assert fresh(WITHOUT_EXTRAS, ASK) == [
-        f'{library}: expected it installed, got none; pip install "attention-book[{extra}]"'
+        f"{library}: expected it installed, got none; "
+        f'pip install "attention-book[{extra}] @ {ADDRESS}"'
         for library, extra in expected
     ]
 

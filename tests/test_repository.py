@@ -53,9 +53,10 @@ def test_a_changed_address_is_found(tmp_path):
     moved = settings.replace(at.repository, "https://github.com/someone/elsewhere")
     (tmp_path / "book/_config.yml").write_text(moved, encoding="utf-8")
     for name in sync.FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
     stale = sync.stale_files(tmp_path)
-    assert {path.name for path in stale} == set(sync.FILES)
+    assert {path.relative_to(tmp_path).as_posix() for path in stale} == set(sync.FILES)
     assert all("someone/elsewhere" in text for text in stale.values())
 
 

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import torch
 
 from attention_book.attention import DotScore
 from attention_book.foundations import checks, is_strict, strict
+from attention_book.foundations.checks import check_sizes, check_whole
 
 
 def test_good_tensors_pass():
@@ -174,3 +176,18 @@ def test_that_something_is_real_is_asked_in_strict_mode_only():
     checks.check_some_real("mask", ~nothing)
     with strict(False):
         checks.check_some_real("mask", nothing)
+
+
+# --- whole numbers -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [32.0, 10.5, float("nan"), "8", None, True, np.float64(4), 2j])
+def test_a_size_is_a_whole_number(number: object) -> None:
+    """The kind: a number from a division or a file that is no number of anything."""
+    with pytest.raises(ValueError, match="d_model: expected a whole number, got"):
+        check_sizes(d_model=number)
+
+
+def test_an_integer_of_another_library_is_one() -> None:
+    check_sizes(d_model=np.int64(4), d_k=2)
+    check_whole(pad=np.int32(0), bos=-1)

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -230,12 +231,31 @@ def check_score(score: object) -> None:
         raise TypeError(f"score: expected a scoring function such as DotScore(), got {score!r}")
 
 
-def check_sizes(**sizes: int) -> None:
+def check_whole(**numbers: object) -> None:
+    """Check that numbers are whole ones, each under its own name.
+
+    What Python takes for an index is one: an integer, NumPy's too, or the symbol of one. A float
+    is none, 32.0 neither: it comes from a division or a file that says something else.
+
+    Raises:
+        ValueError: if one is no whole number.
+
+    >>> check_whole(d_model=32.0)
+    Traceback (most recent call last):
+    ValueError: d_model: expected a whole number, got 32.0
+    """
+    for name, number in numbers.items():
+        if isinstance(number, bool) or not hasattr(type(number), "__index__"):
+            raise ValueError(f"{name}: expected a whole number, got {number!r}")
+
+
+def check_sizes(**sizes: Any) -> None:
     """Check the sizes that a layer is built with, each under its own name.
 
     Raises:
-        ValueError: if one is below 1.
+        ValueError: if one is no whole number, or below 1.
     """
+    check_whole(**sizes)
     for name, size in sizes.items():
         if size < 1:
             raise ValueError(f"{name}: expected at least 1, got {size}")

@@ -8,6 +8,10 @@ from typing import Any
 
 #: Set to 1 by the book's build for its kernels.
 BUILD_VARIABLE = "ATTENTION_BOOK_BUILD"
+#: Where pip finds the package: it is on no index.
+# addresses: begin
+ADDRESS = "git+https://github.com/attention-book/attention_book@main"
+# addresses: end
 
 
 def in_book_build() -> bool:
@@ -44,7 +48,8 @@ def from_extra(extra: str, library: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise ImportError(
-            f'{library}: expected it installed, got none; pip install "attention-book[{extra}]"'
+            f"{library}: expected it installed, got none; "
+            f'pip install "attention-book[{extra}] @ {ADDRESS}"'
         ) from error
 
 

@@ -112,9 +112,8 @@ def _check_fits(path: Path, settings: RunSettings, codec: TextCodec) -> None:
     expected = {name: tuple(value.shape) for name, value in model.state_dict().items()}
     for name in sorted(expected.keys() | found.keys()):
         if expected.get(name) != found.get(name):
-            raise CheckpointError(
-                f"{path}: {name}: expected {expected.get(name)}, got {found.get(name)}"
-            )
+            want, got = (each.get(name, "nothing") for each in (expected, found))
+            raise CheckpointError(f"{path}: {name}: expected {want}, got {got}")
 
 
 def _choose(run: RunFolder, which: Which | None) -> tuple[Which, Path]:

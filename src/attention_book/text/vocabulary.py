@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from attention_book.foundations.checks import check_whole
+
 #: The usual number of ``<pad>``, which fills a batch up.
 PAD = 0
 #: The usual number of ``<unk>``, which stands for every unknown word.
@@ -47,6 +49,7 @@ class SpecialIds:
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be told apart."""
         ids = vars(self)
+        check_whole(**ids)
         if min(ids.values()) < 0 or len(set(ids.values())) < len(ids):
             named = ", ".join(f"{name}={number}" for name, number in ids.items())
             raise ValueError(f"special tokens: expected different numbers from 0 on, got {named}")

@@ -169,7 +169,10 @@ class Stepper:
             # scaler then leaves this step out, and multiplies by less in the next.
             too_much = name == "gradient" and self.scaler.is_enabled()
             if not math.isfinite(value) and not (too_much and self.scaler.get_scale() > 1):
-                raise ValueError(f"{name}: expected a finite number, got {value} {place}")
+                raise ValueError(
+                    f"{name}: expected a finite number, got {value} {place}; try a lower learning "
+                    "rate, a longer warm-up or a smaller clip, and look for inf or nan in the data"
+                )
 
     def _casting(self) -> AbstractContextManager[object]:
         if self.dtype is None:

@@ -21,6 +21,7 @@ from attention_book.models import (
     from_torch,
     to_torch,
 )
+from attention_book.training import load_checkpoint, save_checkpoint
 
 # (d_model, num_heads, d_ff): primes for every axis of its own.
 SIZES = [(35, 5, 13), (11, 1, 23)]
@@ -491,3 +492,25 @@ def test_grouped_heads_have_no_place_in_torchs_layers() -> None:
     layer.self_attention = MultiHeadAttention(d_model=32, num_heads=4, num_kv_heads=2)
     with pytest.raises(ValueError, match=r"num_kv_heads: expected num_heads = 4, .* got 2"):
         to_torch(layer)
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        {}, {"norm_first": True}, {"activation": "gelu"}, {"layer_norm_eps": 1e-2},
+        {"bias": False}, {"bias": False, "norm_first": True, "activation": F.gelu},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_checkpoint_of_a_copy_loads_into_a_model_of_its_config(theirs, tmp_path) -> None:
+    """The kind: what a model is made of and its config cannot say, so that another is built."""
+    module = nn.Transformer(8, 2, 2, 2, 16, 0.0, batch_first=True, **theirs)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.add_(torch.rand_like(weight) / 3)
+    model = from_torch(module, source_vocabulary=10, target_vocabulary=12).eval()
+    save_checkpoint(tmp_path / "copy.safetensors", model=model)
+    other = Transformer(TransformerConfig.from_dict(model.config.to_dict())).eval()
+    load_checkpoint(tmp_path / "copy.safetensors", model=other)
+    source, target = torch.tensor([[4, 5, 6]]), torch.tensor([[2, 7]])
+    assert torch.equal(*(each(source, source > 0, target) for each in (model, other)))

@@ -4,7 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention.masks import causal_mask, check_mask
-from attention_book.foundations.checks import check_weights
+from attention_book.foundations.checks import check_weights, check_whole
 from attention_book.foundations.shapes import Features, Heads
 
 
@@ -90,6 +90,7 @@ def checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
     """
     if num_kv_heads is None:
         return num_heads
+    check_whole(num_kv_heads=num_kv_heads)
     if num_kv_heads < 1 or num_heads % num_kv_heads != 0:
         raise ValueError(
             "num_kv_heads: expected a divisor of num_heads, "

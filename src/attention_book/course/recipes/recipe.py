@@ -9,7 +9,12 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.checks import (
+    check_positive,
+    check_probability,
+    check_sizes,
+    check_whole,
+)
 from attention_book.foundations.stored_settings import completed
 from attention_book.models import Seq2SeqConfig, TransformerConfig
 from attention_book.text import SentencePair, grammar_corpus
@@ -120,6 +125,8 @@ class Recipe:
             for name in ("num_train", "max_tokens", "min_frequency", "epochs", "batch_size")
         }
         check_sizes(**{name: size for name, size in sizes.items() if size is not None})
+        check_whole(num_test=self.num_test, warmup=self.warmup, seed=self.seed)
+        check_whole(corpus_seed=self.corpus_seed)
         check_positive("learning_rate", self.learning_rate)
         if self.clip is not None:
             check_positive("clip", self.clip)

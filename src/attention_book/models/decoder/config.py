@@ -182,9 +182,9 @@ class DecoderConfig:
                 f"windows: expected one for each of {self.num_layers} layers, "
                 f"got {len(self.windows)}"
             )
-        check_sizes(
-            windows=min((window for window in self.windows if window is not None), default=1)
-        )
+        for window in self.windows:
+            if window is not None:
+                check_sizes(windows=window)
         if self.positions == "rotary":
             for settings in {self.rotary, self.windowed_rotary or self.rotary}:
                 settings.positions(self.head_size)  # refuses what cannot be built

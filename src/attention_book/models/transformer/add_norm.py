@@ -28,6 +28,8 @@ class AddNorm(nn.Module):
         d_model: Size of a position's vector. The norm is over this axis alone.
         dropout: Probability of dropping a feature of the sublayer's output while training.
         order: "post" or "pre".
+        eps: What the norm adds to the variance.
+        bias: Whether the norm has a bias.
 
     >>> import torch
     >>> x = torch.tensor([[1.0, 2.0, 3.0, 6.0]])
@@ -37,7 +39,15 @@ class AddNorm(nn.Module):
     True
     """
 
-    def __init__(self, *, d_model: int, dropout: float = 0.0, order: NormOrder = "post") -> None:
+    def __init__(
+        self,
+        *,
+        d_model: int,
+        dropout: float = 0.0,
+        order: NormOrder = "post",
+        eps: float = 1e-5,
+        bias: bool = True,
+    ) -> None:
         """Create the norm."""
         super().__init__()
         check_sizes(d_model=d_model)
@@ -47,7 +57,7 @@ class AddNorm(nn.Module):
         self.d_model = d_model
         self.dropout = dropout
         self.order = order
-        self.norm = nn.LayerNorm(d_model)
+        self.norm = nn.LayerNorm(d_model, eps=eps, bias=bias)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""

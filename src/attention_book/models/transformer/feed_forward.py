@@ -29,6 +29,7 @@ class FeedForward(nn.Module):
             connection needs it.
         dropout: Probability of dropping a hidden feature while training.
         activation: "relu" as in the paper, or "gelu" as in BERT and GPT-2.
+        bias: Whether the two maps have biases.
 
     >>> import torch
     >>> feed_forward = FeedForward(d_model=4, d_ff=8)
@@ -47,6 +48,7 @@ class FeedForward(nn.Module):
         d_out: int | None = None,
         dropout: float = 0.0,
         activation: Activation = "relu",
+        bias: bool = True,
     ) -> None:
         """Create the two linear maps."""
         super().__init__()
@@ -59,8 +61,8 @@ class FeedForward(nn.Module):
         self.d_model = d_model
         self.dropout = dropout
         self.activation = activation
-        self.W_1 = nn.Linear(d_model, d_ff)
-        self.W_2 = nn.Linear(d_ff, d_out)
+        self.W_1 = nn.Linear(d_model, d_ff, bias=bias)
+        self.W_2 = nn.Linear(d_ff, d_out, bias=bias)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""

@@ -4,14 +4,20 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 from attention_book.attention.multi_head.heads import check_divisible
-from attention_book.foundations.checks import check_probability, check_sizes
+from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.stored_settings import completed
 from attention_book.models.transformer.add_norm import NormOrder
+from attention_book.models.transformer.feed_forward import Activation
 
 Config = TypeVar("Config", bound="LayerConfig")
 #: How positions enter.
 PositionKind = Literal["sinusoidal", "learned", "relative", "buckets", "rotary", "alibi", "none"]
 POSITION_KINDS: tuple[str, ...] = get_args(PositionKind)
+_KINDS = {
+    "norm": get_args(NormOrder),
+    "positions": POSITION_KINDS,
+    "activation": get_args(Activation),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,10 @@ class LayerConfig:
         max_positions: Length of the table of "learned".
         max_distance: Farthest distance that "relative" tells apart.
         bias: Whether the projections of the attention have biases.
+        activation: Of the feed-forward networks: "relu" (Vaswani et al. 2017), or "gelu".
+        feed_forward_bias: Whether the feed-forward networks and the norms have biases.
+        eps: What the norms add to the variance.
+        final_norm: Whether a norm ends each stack; None: with pre-norm alone.
 
     Raises:
         ValueError: if a size is below 1, the heads don't divide ``d_model``, a dropout is
@@ -58,6 +68,10 @@ class LayerConfig:
     max_positions: int = 128
     max_distance: int = 16
     bias: bool = False
+    activation: Activation = "relu"
+    feed_forward_bias: bool = True
+    eps: float = 1e-5
+    final_norm: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no model can be built from."""
@@ -65,8 +79,9 @@ class LayerConfig:
         check_sizes(**{name: getattr(self, name) for name in sizes})
         check_probability("dropout", self.dropout)
         check_probability("inner_dropout", self.inner_dropout)
+        check_positive("eps", self.eps)
         check_divisible(self.d_model, self.num_heads)
-        for name, kinds in (("norm", get_args(NormOrder)), ("positions", POSITION_KINDS)):
+        for name, kinds in _KINDS.items():
             if getattr(self, name) not in kinds:
                 expected = ", ".join(kinds)
                 raise ValueError(f"{name}: expected one of {expected}, got {getattr(self, name)!r}")
@@ -75,6 +90,11 @@ class LayerConfig:
                 f"d_k: expected an even number with rotary positions, got {self.d_k} "
                 f"= d_model / num_heads = {self.d_model} / {self.num_heads}"
             )
+
+    @property
+    def ends_in_norm(self) -> bool:
+        """Whether a norm ends each stack: with pre-norm nothing else has normalized its output."""
+        return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
     def d_k(self) -> int:

@@ -182,8 +182,20 @@ def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAtt
 
 
 def _feed_forward(config: LayerConfig) -> FeedForward:
-    return FeedForward(d_model=config.d_model, d_ff=config.d_ff, dropout=config.inner_dropout)
+    return FeedForward(
+        d_model=config.d_model,
+        d_ff=config.d_ff,
+        dropout=config.inner_dropout,
+        activation=config.activation,
+        bias=config.feed_forward_bias,
+    )
 
 
 def _add_norm(config: LayerConfig) -> AddNorm:
-    return AddNorm(d_model=config.d_model, dropout=config.dropout, order=config.norm)
+    return AddNorm(
+        d_model=config.d_model,
+        dropout=config.dropout,
+        order=config.norm,
+        eps=config.eps,
+        bias=config.feed_forward_bias,
+    )

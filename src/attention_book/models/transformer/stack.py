@@ -33,8 +33,11 @@ class Stack(nn.Module):
         self.positions = create_positions(config, looks_ahead=looks_ahead)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(layer(config, self.positions) for _ in range(config.num_layers))
-        # With pre-norm nothing has normalized the residual stream before it is read.
-        self.norm = nn.LayerNorm(config.d_model) if config.norm == "pre" else nn.Identity()
+        self.norm = (
+            nn.LayerNorm(config.d_model, eps=config.eps, bias=config.feed_forward_bias)
+            if config.ends_in_norm
+            else nn.Identity()
+        )
 
     def place(self, vectors: Features, *, offset: int = 0) -> Features:
         """Return the vectors with their positions, counted from ``offset``."""

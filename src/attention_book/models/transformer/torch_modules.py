@@ -52,9 +52,9 @@ def from_torch(module: nn.Module, **settings: Any) -> nn.Module:
 
     The copies keep dtype, device, train or eval mode, and every dropout rate. Ours take the batch
     first, whatever ``batch_first`` was, and their masks mean the opposite of torch's: True where
-    a query may see a key. Some things that torch's can have are kept in the modules but cannot
-    be written in ``config``: GELU, another ``eps``, layers without biases, a final norm after
-    post-norm or none after pre-norm. A new model built from ``config`` lacks them.
+    a query may see a key. What torch's are besides (GELU, another ``eps``, no biases, a final norm
+    after post-norm or none after pre-norm) stands in ``config``, so that a new model built from it
+    takes the copy's weights.
 
     Args:
         module: One of torch's modules.
@@ -231,7 +231,10 @@ def _settings_of_all(stack: nn.Module) -> dict[str, Any]:
     for other in others:
         if other != first:
             raise ValueError(f"layers: expected the same settings in all, got {first} and {other}")
-    return {"num_layers": len(stack.layers), **first}
+    # Only where it is another than the norms' order says.
+    has_norm = stack.norm is not None
+    final_norm = None if has_norm == (first["norm"] == "pre") else has_norm
+    return {"num_layers": len(stack.layers), **first, "final_norm": final_norm}
 
 
 def _settings_of(layer: TorchLayer) -> dict[str, Any]:
@@ -243,6 +246,9 @@ def _settings_of(layer: TorchLayer) -> dict[str, Any]:
         "inner_dropout": layer.self_attn.dropout,
         "norm": "pre" if layer.norm_first else "post",
         "bias": layer.self_attn.in_proj_bias is not None,
+        "activation": _activation(layer),
+        "feed_forward_bias": layer.linear1.bias is not None,
+        "eps": layer.norm1.eps,
     }
 
 

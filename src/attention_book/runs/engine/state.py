@@ -11,6 +11,7 @@ from attention_book.runs.engine.random_numbers import RandomNumbers, seed_of
 from attention_book.runs.engine.training import Training
 from attention_book.runs.processes.gathering import fill, like, whole, whole_state
 from attention_book.training import CheckpointError
+from attention_book.training.checkpoints.checkpoint import kind_of
 from attention_book.training.checkpoints.optimizer_state import (
     NOT_A_STATE,
     optimizer_rest,
@@ -70,7 +71,7 @@ def go_on_from(training: Training, stored: Stored) -> None:
     weights = below(_MODEL, stored.tensors)
     state = training.model.state_dict()
     for name in sorted(state.keys() | weights.keys()):
-        expected, found = (_kind(each.get(name)) for each in (state, weights))
+        expected, found = (kind_of(each.get(name)) for each in (state, weights))
         if expected != found:
             raise CheckpointError(f"{name}: expected {expected}, got {found}")
     if not training.leads_to(stored.place):
@@ -110,10 +111,6 @@ def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dic
         name: like(value, parameters[int(name.partition(".")[0])]) if value.ndim else value
         for name, value in tensors.items()
     }
-
-
-def _kind(tensor: Tensor | None) -> str:
-    return "nothing" if tensor is None else f"{tuple(tensor.shape)}, {tensor.dtype}"
 
 
 def _random_numbers(

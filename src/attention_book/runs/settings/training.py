@@ -3,7 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.checks import (
+    check_positive,
+    check_probability,
+    check_sizes,
+    check_whole,
+)
 from attention_book.runs.settings.checking import one_of
 
 ScheduleKind = Literal["constant", "linear", "inverse-square-root"]
@@ -91,6 +96,7 @@ class TrainingSettings:
             name: getattr(self, name) for name in (*names, "validate_every", "checkpoint_every")
         }
         check_sizes(**{name: size for name, size in sizes.items() if size is not None})
+        check_whole(warmup=self.warmup, average=self.average, seed=self.seed)
         check_positive("learning_rate", self.learning_rate)
         check_probability("label_smoothing", self.label_smoothing)
         for name in ("warmup", "weight_decay", "average", "clip"):

@@ -27,6 +27,12 @@ from attention_book.training.checkpoints.tensor_file import (
     read_tensors,
     write_tensors,
 )
+from attention_book.training.checkpoints.wrappers import (
+    plain_name,
+    renamed,
+    unwrapped,
+    wrapped_in,
+)
 from attention_book.training.reports import EpochReport
 
 _MODEL, _OPTIMIZER, _RANDOM = "model.", "optimizer.", "random."
@@ -80,7 +86,8 @@ def save_checkpoint(
     ...     load_checkpoint(path, model=nn.Linear(2, 2)).extra
     {'language': 'fr'}
     """
-    tensors = {_MODEL + name: value for name, value in model.state_dict().items()}
+    model = unwrapped(model)
+    tensors = {_MODEL + plain_name(name): value for name, value in model.state_dict().items()}
     about: dict[str, Any] = {
         "config": _config(model),
         "reports": [report.to_dict() for report in reports],
@@ -119,7 +126,9 @@ def load_checkpoint(
 
     With an optimizer the random numbers go on from there too, so that the training does
     exactly what it would have done. Without one they are left alone. A file that was written
-    before the model's config gained a field loads where the model has that field's default.
+    before the model's config gained a field loads where the model has that field's default. It does
+    not matter whether one of the two models, or a part of it, was wrapped by ``torch.compile`` or
+    ``DistributedDataParallel``: the names that wrappers give are those of the same weights.
 
     Raises:
         CheckpointError: if the file is no checkpoint, or that of another model or
@@ -136,7 +145,8 @@ def load_checkpoint(
     """
     tensors, about = read_tensors(path)
     checkpoint = _checkpoint(path, about)
-    weights = below(_MODEL, tensors)
+    model = unwrapped(model)
+    weights = _as_named_in(model, below(_MODEL, tensors))
     _check_model(path, model, about.get("config"), weights)
     if optimizer is not None:
         if "optimizer" not in about:
@@ -181,14 +191,43 @@ def _check_model(
         except (ValueError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{path}: {error}") from error
     if own != config:
-        raise CheckpointError(f"{path}: expected a model with {own}, got one with {config}")
-    state = {name: (tuple(v.shape), v.dtype) for name, v in model.state_dict().items()}
-    found = {name: (tuple(v.shape), v.dtype) for name, v in weights.items()}
-    for name in sorted(state.keys() | found.keys()):
-        if state.get(name) != found.get(name):
-            raise CheckpointError(
-                f"{path}: {name}: expected {state.get(name)}, got {found.get(name)}"
-            )
+        expected, found = (each or "no settings" for each in (own, config))
+        raise CheckpointError(f"{path}: expected a model with {expected}, got one with {found}")
+    check_tensors(str(path), model.state_dict(), weights)
+
+
+def check_tensors(place: str, state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
+    """Check that weights have the names, the shapes and the types of a model's own.
+
+    Args:
+        place: Where they are from, for the error.
+        state: The model's own.
+        weights: Those that were found.
+
+    Raises:
+        CheckpointError: naming the first that differs, and what the others were wrapped in.
+    """
+    for name in sorted(state.keys() | weights.keys()):
+        expected, found = (kind_of(each.get(name)) for each in (state, weights))
+        if expected != found:
+            wrapped = wrapped_in(weights.keys() - state.keys())
+            why = f"; it holds the weights of a wrapped model ({wrapped})" if wrapped else ""
+            raise CheckpointError(f"{place}: {name}: expected {expected}, got {found}{why}")
+
+
+def kind_of(tensor: Tensor | None) -> str:
+    """Return a tensor's shape and type as an error says them.
+
+    >>> kind_of(torch.zeros(2, 3)), kind_of(None)
+    ('(2, 3), torch.float32', 'nothing')
+    """
+    return "nothing" if tensor is None else f"{tuple(tensor.shape)}, {tensor.dtype}"
+
+
+def _as_named_in(model: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights under the names that the model has for them."""
+    names = renamed(weights, model.state_dict())
+    return {names[name]: value for name, value in weights.items()}
 
 
 def _random_states() -> dict[str, Tensor]:

@@ -1,0 +1,67 @@
+"""Weights have one name, whatever the model, or a part of it, was wrapped in."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.parallel import DataParallel
+from torch.optim.swa_utils import AveragedModel
+
+from attention_book.training import CheckpointError, load_checkpoint, save_checkpoint
+from attention_book.training.checkpoints.wrappers import renamed
+
+
+def part_compiled(model: nn.Module) -> nn.Module:
+    model.encoder = torch.compile(model.encoder)
+    return model
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*script_method")
+
+# What people wrap a model in, outside and inside, once and twice.
+WRAPPED = {
+    "plain": lambda model: model,
+    "compiled": torch.compile,
+    "copied": DataParallel,
+    "copied, compiled": lambda model: torch.compile(DataParallel(model)),
+    "compiled, copied": lambda model: DataParallel(torch.compile(model)),
+    "part compiled": part_compiled,
+    "part and whole": lambda model: torch.compile(part_compiled(model)),
+}
+
+
+@pytest.mark.parametrize("written", WRAPPED)
+def test_weights_go_from_any_wrapper_into_any_other(make_model, tmp_path, written) -> None:
+    """The kind: names that a wrapper prefixes, at either end, at the front or in the middle."""
+    path, model = tmp_path / "model.safetensors", make_model(1)
+    expected = [weight.clone() for weight in model.parameters()]
+    save_checkpoint(path, model=WRAPPED[written](model))
+    for wrap in WRAPPED.values():
+        other = make_model(2)
+        load_checkpoint(path, model=wrap(other))
+        assert all(map(torch.equal, other.parameters(), expected))
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "module._orig_mod.", "a.module."])
+def test_names_with_a_prefix_are_those_without(prefix) -> None:
+    plain = prefix.replace("_orig_mod.", "").replace("module.", "")
+    own = [f"{plain}weight", f"{plain}bias"]
+    found = {f"{prefix}weight": 1, f"{prefix}bias": 2}
+    assert list(renamed(found, own).values()) == own
+    assert list(renamed(dict.fromkeys(own), found).values()) == list(found)
+
+
+def test_names_that_only_a_wrapper_tells_apart_stay_apart() -> None:
+    found = {"module.weight": 1, "weight": 2}
+    assert renamed(found, ["weight"]) == {name: name for name in found}
+    assert renamed(found, found) == {name: name for name in found}
+
+
+def test_what_a_wrapper_adds_is_refused_and_the_wrapper_named(make_model, tmp_path) -> None:
+    path, model = tmp_path / "model.safetensors", make_model()
+    average = AveragedModel(model)
+    average.config = model.config
+    save_checkpoint(path, model=average)
+    with pytest.raises(CheckpointError, match=r"n_averaged: expected nothing, got .*torch.int64"):
+        load_checkpoint(path, model=make_model())
+    save_checkpoint(path, model=average.module)
+    load_checkpoint(path, model=make_model())
