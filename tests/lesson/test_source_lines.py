@@ -1,8 +1,14 @@
 """The lines of a page's source, each with the directives around it."""
 
-from lesson.checks.source_lines import code_cells, source_lines
+import pytest
+from bilingual.code_cells import code_cells
+from evidence.claims.cells import evidence
+from lesson.checks.source_lines import source_lines
+from myst_nb.core.read import read_myst_markdown_notebook
+from myst_parser.config.main import MdParserConfig
 from tiny import HEADER, cell
 
+CONFIG = MdParserConfig(enable_extensions={"colon_fence"})
 PAGE = """# Title
 
 ::::{claim} a-claim
@@ -88,7 +94,37 @@ def test_cells_have_tags_and_numbered_code():
     assert [each.tags for each in found] == [
         (), ("evidence",), ("hide-input",), ("evidence", "printed-numbers"),
     ]  # fmt: skip
-    code = [line for each in found for _, line in each.code]
-    assert code == ["a = 1", "b = 2", "glue(a)", "plot()", "assert x"]
+    assert [each.code for each in found] == ["a = 1\nb = 2", "glue(a)", "plot()", "assert x"]
     lines = text.split("\n")
-    assert all(lines[n - 1] == line for each in found for n, line in each.code)
+    for each in found:
+        assert lines[each.line - 1].startswith("```{code-cell}")
+        code = each.code.split("\n")
+        assert lines[each.first - 1 :][: len(code)] == code
+
+
+FENCES = ["```", "````", "~~~", "~~~~~", "   ~~~"]
+
+
+@pytest.mark.parametrize("fence", FENCES)
+def test_what_is_run_is_what_the_checks_see(fence):
+    """The kind: two readers of one page. A cell is what MyST-NB runs, however it is fenced."""
+    code = "assert 1 < 2  # claim: sure"
+    text = f"# T\n\n{fence}{{code-cell}} python3\n:tags: [hide-input]\n{code}\n{fence.rstrip()}\n"
+    run = read_myst_markdown_notebook(text).cells[1]
+    assert (run.cell_type, run.source) == ("code", code)
+    (seen,) = code_cells(text)
+    assert (seen.code, seen.tags, seen.first) == (code, ("hide-input",), 5)
+    found, problems = evidence(text)
+    assert (found["sure"][0].line, problems) == (5, [])
+    assert all("code-cell" in line.inside for line in source_lines(text) if code in line.text)
+
+
+def test_what_is_not_run_is_no_cell():
+    block = "{code-cell} python3\nassert 1  # claim: no\n"
+    nested = f"::::{{note}}\n```{block}```\n::::\n"
+    for text in (f":::{block}:::\n", nested, f"- ```{block}  ```\n", f"``` {block}```\n"):
+        assert not any(
+            c.cell_type == "code" for c in read_myst_markdown_notebook(text, CONFIG).cells
+        )
+        assert code_cells(text) == ()
+        assert evidence(text) == ({}, [])

@@ -118,6 +118,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", changes.changed_pages)
     app.connect("env-before-read-docs", changes.begin)
     DIGESTS.connect(app)
-    app.connect("doctree-read", remember)
+    app.connect("doctree-read", remember, priority=999)  # when all has been noted it depends on
     app.connect("build-finished", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,8 @@
 
 The build itself loads neither the package nor torch. A model is exported when its trained weights,
 or the code that writes its files, are others than last time. A model that takes too long to train
-for a build is recorded in ``book/data/runs``, as it was exported, and copied.
+for a build is recorded in ``book/data/runs``, as it was exported, and copied. A page depends on the
+models that it names: where one is old, the page is read again.
 """
 
 from __future__ import annotations
@@ -55,47 +56,75 @@ def key_of(name: str, trained: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def is_current(name: str, folder: Path, trained: Path) -> bool:
-    key = folder.parents[1] / f"{name}.key"
-    whole = all((folder / f"{name}{ending}").is_file() for ending in (".bin", ".js", ".example.js"))
-    return whole and key.is_file() and key.read_text() == key_of(name, trained)
+def key_file(app: Sphinx, name: str) -> Path:
+    """Return where it is noted what an exported model was made of; it is not published."""
+    return Path(app.doctreedir) / "live_model_keys" / name
 
 
-def copy_recorded(name: str, recorded: Path, folder: Path) -> bool:
-    """Copy a recorded model, and write it in base64 too; return whether it was another before."""
-    whole, own = (recorded / f"{name}.bin").read_bytes(), folder / f"{name}.bin"
-    shown, own_example = recorded / f"{name}.example.js", folder / f"{name}.example.js"
-    there = own.is_file() and own_example.is_file() and (folder / f"{name}.js").is_file()
-    if there and own.read_bytes() == whole and own_example.read_bytes() == shown.read_bytes():
+def files_of(app: Sphinx, name: str) -> dict[str, Path]:
+    """Return the files that a page loads: the model, the same as a script, its example."""
+    return {end: folder_of(app) / f"{name}{end}" for end in (".bin", ".js", ".example.js")}
+
+
+def recorded(app: Sphinx, name: str) -> dict[str, Path]:
+    """Return the files that the book keeps of a model; none of one that a build trains."""
+    ends = (".bin", ".example.js")
+    found = {end: Path(app.srcdir) / RECORDED / f"{name}{end}" for end in ends}
+    return found if found[".bin"].is_file() else {}
+
+
+def is_current(app: Sphinx, name: str) -> bool:
+    """Whether the files that pages load are there, and those of this book and its package."""
+    files, origin = files_of(app, name), recorded(app, name)
+    if not all(path.is_file() for path in files.values()):
         return False
-    encoded = base64.b64encode(whole).decode()
-    (folder / f"{name}.js").write_text(
-        f'attentionBookLive.arrived("model", "{name}", "{encoded}");\n', encoding="utf8"
-    )
-    shutil.copyfile(shown, own_example)
-    own.write_bytes(whole)
-    return True
+    if origin:
+        return all(files[end].read_bytes() == path.read_bytes() for end, path in origin.items())
+    key = key_file(app, name)
+    return key.is_file() and key.read_text() == key_of(name, Path(TRAINED.of(app.env)))
+
+
+def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Return the pages that name a model which is old."""
+    return pages_of(env, [name for name in names_in(env) if not is_current(app, name)])
+
+
+def names_in(env: BuildEnvironment) -> list[str]:
+    return sorted({name for names in NAMED.of(env).values() for name in names})
+
+
+def pages_of(env: BuildEnvironment, models: list[str]) -> list[str]:
+    return [page for page, names in NAMED.of(env).items() if not set(models).isdisjoint(names)]
 
 
 def prepare(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Copy and export what is old or missing; return the pages to be written again."""
-    named, recorded = NAMED.of(env), Path(app.srcdir) / RECORDED
-    names = sorted({name for names in named.values() for name in names})
-    kept = [name for name in names if (recorded / f"{name}.bin").is_file()]
-    changed = {name for name in kept if copy_recorded(name, recorded, folder_of(app))}
-    changed |= set(export(app, env, [name for name in names if name not in kept]))
-    return [page for page, names in named.items() if not changed.isdisjoint(names)]
+    old = [name for name in names_in(env) if not is_current(app, name)]
+    kept = [name for name in old if recorded(app, name)]
+    for name in kept:
+        copy_recorded(app, name)
+    return pages_of(env, kept + export(app, [name for name in old if name not in kept]))
 
 
-def export(app: Sphinx, env: BuildEnvironment, names: list[str]) -> list[str]:
-    """Have the package export those of the models that are old or missing; return which."""
-    trained, folder = Path(TRAINED.of(env)), folder_of(app)
-    old = [name for name in names if not is_current(name, folder, trained)]
-    if not old:
+def copy_recorded(app: Sphinx, name: str) -> None:
+    """Copy a recorded model, and write it in base64 too."""
+    files, origin = files_of(app, name), recorded(app, name)
+    encoded = base64.b64encode(origin[".bin"].read_bytes()).decode()
+    files[".js"].write_text(
+        f'attentionBookLive.arrived("model", "{name}", "{encoded}");\n', encoding="utf8"
+    )
+    for end, path in origin.items():
+        shutil.copyfile(path, files[end])
+
+
+def export(app: Sphinx, names: list[str]) -> list[str]:
+    """Have the package export models; return those that are there now."""
+    if not names:
         return []
-    logger.info("exporting the translators %s", ", ".join(old))
+    trained, folder = Path(TRAINED.of(app.env)), folder_of(app)
+    logger.info("exporting the translators %s", ", ".join(names))
     done = subprocess.run(
-        [sys.executable, "-m", "attention_book.live.export", *old, "--folder", str(folder)],
+        [sys.executable, "-m", "attention_book.live.export", *names, "--folder", str(folder)],
         env={**os.environ, TRAINED_VARIABLE: str(trained), "PYTHONPATH": str(LIVE.parents[1])},
         capture_output=True,
         text=True,
@@ -103,15 +132,17 @@ def export(app: Sphinx, env: BuildEnvironment, names: list[str]) -> list[str]:
     )
     if done.returncode:
         last = (done.stderr.strip() or "no message").splitlines()[-1]
-        logger.warning("the translators %s: no export: %s", ", ".join(old), last, type="live")
+        logger.warning("the translators %s: no export: %s", ", ".join(names), last, type="live")
         return []
-    for name in old:
-        (folder.parents[1] / f"{name}.key").write_text(key_of(name, trained))
-    return old
+    for name in names:
+        key_file(app, name).parent.mkdir(parents=True, exist_ok=True)
+        key_file(app, name).write_text(key_of(name, trained))
+    return names
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     NAMED.connect(app)
     app.connect("config-inited", offer)
+    app.connect("env-get-outdated", outdated)
     app.connect("env-updated", prepare)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

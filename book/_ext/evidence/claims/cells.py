@@ -20,8 +20,8 @@ import tokenize
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeGuard
 
-CELL = re.compile(r"^(?P<fence>`{3,})\{code-cell\}.*\n(?P<body>(?s:.*?))^(?P=fence)`*[ \t]*$", re.M)
-OPTIONS = re.compile(r"\A(---\n(?s:.*?)^---\n|(:[\w-]+:.*\n)+)", re.M)
+from bilingual.code_cells import code_cells
+
 COMMENT = re.compile(r"#\s*claim:\s*(\S.*?)\s*$")
 #: Blanks that line a cell's comments up; elsewhere there is nothing to line up with.
 GAP = re.compile(r"(?<=\S) {3,}#")
@@ -40,11 +40,11 @@ class Evidence(NamedTuple):
 Problem = tuple[int, str]
 
 
-def evidence(text: str) -> tuple[dict[str, list[Evidence]], list[Problem]]:
+def evidence(text: str, path: str | None = None) -> tuple[dict[str, list[Evidence]], list[Problem]]:
     """Return a page's evidence by the slug of its claim, and what is wrong with other marks."""
     found: dict[str, list[Evidence]] = {}
     problems: list[Problem] = []
-    for first, options, code in cells(text):
+    for _, first, tags, code in code_cells(text, path):
         if "# claim:" not in code and "measure(" not in code:
             continue
         try:
@@ -59,23 +59,11 @@ def evidence(text: str) -> tuple[dict[str, list[Evidence]], list[Problem]]:
                 continue  # it may not run, or its name is not known before: evidence of no claim
             if statement is None:
                 problems.append((place, f"'# claim: {slug}' belongs to an assertion"))
-            elif tag := next((tag for tag in NO_PROOF if tag in options), None):
+            elif tag := next((tag for tag in NO_PROOF if tag in tags), None):
                 problems.append((place, f"the claim {slug} in a cell with the tag {tag}"))
             else:
                 found.setdefault(slug, []).append(Evidence(place, shown(code, statement), kind))
     return found, problems
-
-
-def cells(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield each code cell: the line its body begins at, its options, its code.
-
-    The options' lines are blank in the code, so that its lines are counted as the body's.
-    """
-    for cell in CELL.finditer(text):
-        first = text.count("\n", 0, cell.start("body")) + 1
-        head = OPTIONS.match(cell["body"])
-        options = head[0] if head else ""
-        yield first, options, "\n" * options.count("\n") + cell["body"][len(options) :]
 
 
 Marked = tuple[int, str, ast.stmt | None, Literal["law", "measurement"]]

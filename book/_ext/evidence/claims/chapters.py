@@ -14,6 +14,7 @@ import re
 from bisect import bisect
 from pathlib import Path
 
+from bilingual.code_cells import code_cells
 from bilingual.environment import PerPage, reading_order
 from bilingual.nodes import language_of
 from docutils import nodes
@@ -22,7 +23,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from evidence.claims.cells import Evidence, cells, evidence
+from evidence.claims.cells import Evidence, evidence
 
 logger = logging.getLogger(__name__)
 
@@ -106,9 +107,9 @@ def title_over(node: nodes.Node) -> list[nodes.Node]:
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember a chapter's claims; complain where claims and evidence don't fit."""
     env = app.env
-    path = env.doc2path(env.docname)
+    path = str(env.doc2path(env.docname))
     text = Path(path).read_text(encoding="utf8")
-    found, problems = evidence(text)
+    found, problems = evidence(text, path)
     blocks: dict[str, nodes.container] = {}
     for block in claims_on(doctree):
         slug, line = block["claim"], block.line or 0
@@ -124,7 +125,10 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
     for line, message in problems:
         logger.warning(message, location=f"{path}:{line}", type="claims")
     if blocks:
-        anchors = name_cells(doctree, text, {slug: found[slug] for slug in blocks if slug in found})
+        begins = [cell.line for cell in code_cells(text, path)]
+        anchors = name_cells(
+            doctree, begins, {slug: found[slug] for slug in blocks if slug in found}
+        )
         claims = [
             Claim(block, found.get(slug, []), anchors.get(slug, ""))
             for slug, block in blocks.items()
@@ -133,16 +137,16 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def name_cells(
-    doctree: nodes.document, text: str, found: dict[str, list[Evidence]]
+    doctree: nodes.document, begins: list[int], found: dict[str, list[Evidence]]
 ) -> dict[str, str]:
     """Give the cell of each claim's first evidence an anchor, inside its fold if it is folded.
 
     Source and page list the cells in the same order; a line of the page's is not to be trusted
-    where a cell has options. Where a cell is not shown at all, none gets an anchor.
+    where a cell has options. ``begins``: the source's lines. Where a cell is not shown at all, none
+    gets an anchor.
     """
     on_page = [cell for cell in doctree.findall(nodes.container) if "cell_index" in cell]
     on_page.sort(key=lambda cell: int(cell["cell_index"]))
-    begins = [line for line, _, _ in cells(text)]
     if len(begins) != len(on_page):
         return {}
     anchors = {}

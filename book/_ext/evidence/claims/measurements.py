@@ -21,6 +21,7 @@ from sphinx.util import logging
 from sphinx.util.console import bold
 
 from evidence.execution.code_closure import digest_of_cells
+from evidence.execution.kept_outputs import code_of
 from evidence.execution.keyed_execution import MEASURED, RESULTS_KEYS
 
 logger = logging.getLogger(__name__)
@@ -155,7 +156,7 @@ def report(app: Sphinx, exception: Exception | None) -> None:
 def digest_of_page(env: BuildEnvironment, page: str) -> str:
     """Return the digest of a page's cells, as scripts/robustness.py records it."""
     cells, _ = RESULTS_KEYS.of(env).get(page, ([], ""))
-    return digest_of_cells(cells)
+    return digest_of_cells(code_of(cells))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

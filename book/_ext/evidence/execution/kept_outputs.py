@@ -15,9 +15,10 @@ from evidence.execution.code_closure import Package
 from evidence.fresh_pages import digest_of_files
 
 #: Files, relative to the repository, that can change any result. The package's own code is
-#: followed import by import. Of the book's own data cells read records, in JSON; the models of
-#: the translator, which stand beside them, are read by pages alone.
-INPUTS = ("src/**/data/**/*", "src/**/*.ttf", "book/data/**/*.json")
+#: followed import by import.
+INPUTS = ("src/**/data/**/*", "src/**/*.ttf", "book/data/**/*")
+#: What stands beside them and no cell reads: the translator's models, which pages depend on.
+OF_PAGES = (".bin", ".example.js", ".md")
 
 #: Settings of the environment that choose the draws, the kernels or what is shown.
 VARIABLES = ("ATEN_CPU_CAPABILITY", "ATTENTION_BOOK_SEED_OFFSET", "ATTENTION_BOOK_TIMINGS")
@@ -42,15 +43,20 @@ def installed_version(package: str) -> str:
         return "absent"
 
 
-def surroundings_key(root: Path, patterns: Iterable[str]) -> str:
-    """Return the key of everything outside the code that can change results."""
+def surroundings_key(root: Path, patterns: Iterable[str], hidden: Iterable[str]) -> str:
+    """Return the key of everything outside the code that can change results.
+
+    ``patterns``: the files, below ``root``; ``hidden``: the packages that no cell can import.
+    """
     digest = hashlib.sha256(f"{platform.python_version()} {platform.machine()}\n".encode())
     for package in PACKAGES:
         digest.update(f"{package}=={installed_version(package)}\n".encode())
     for name in VARIABLES:
         digest.update(f"{name}={os.environ.get(name, '')}\n".encode())
     digest.update((Path(__file__).parent / "notebook_runner.py").read_bytes())
-    files = {p for pattern in patterns for p in root.glob(pattern) if p.is_file()}
+    digest.update(f"without {sorted(hidden)}\n".encode())
+    found = {path for pattern in patterns for path in root.glob(pattern)}
+    files = {path for path in found if path.is_file() and not path.name.endswith(OF_PAGES)}
     digest.update(digest_of_files(files, root).encode())
     return digest.hexdigest()[:16]
 
@@ -60,8 +66,18 @@ def trained_folder(kept: Path, surroundings: str, package: Package) -> Path:
     return kept / f"trained-{surroundings}-{package.training_key[:16]}"
 
 
-def code_of(notebook: nbformat.NotebookNode) -> list[str]:
-    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+#: The code of a cell, and its tags: one of them may say that it may fail, or that it is not run.
+Tagged = tuple[str, tuple[str, ...]]
+
+
+def cells_of(notebook: nbformat.NotebookNode) -> list[Tagged]:
+    """Return what a notebook's results depend on."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [(cell.source, tuple(cell.metadata.get("tags", ()))) for cell in code]
+
+
+def code_of(cells: Iterable[Tagged]) -> list[str]:
+    return [source for source, _ in cells]
 
 
 def newest_first(paths: Iterable[Path]) -> list[Path]:
@@ -89,13 +105,13 @@ class Outputs:
         for notebook in newest_first(self.folder.glob("*.ipynb"))[KEPT_NOTEBOOKS:]:
             notebook.unlink(missing_ok=True)
 
-    def key(self, cells: list[str]) -> str:
+    def key(self, cells: list[Tagged]) -> str:
         """Return the key of some cells, of the code behind them and of all around it."""
-        text = self.folder.name + json.dumps(cells) + self.package.key(cells)
+        text = self.folder.name + json.dumps(cells) + self.package.key(code_of(cells))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def path(self, notebook: nbformat.NotebookNode) -> Path:
-        return self.folder / f"{self.key(code_of(notebook))}.ipynb"
+        return self.folder / f"{self.key(cells_of(notebook))}.ipynb"
 
     def load(self, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
         """Return the notebook with its outputs, if they are kept."""

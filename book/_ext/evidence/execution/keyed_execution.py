@@ -1,11 +1,12 @@
 """The cells that could give another result than last time are executed, and no others.
 
 The outputs of a notebook are kept under a key of everything that can change them: the code of its
-own cells, the code of the package that these can run (imports followed name by name, docstrings
-and comments left out, see code_closure), the package's data, the installed versions, Python, and
-the settings of the environment that choose seeds and kernels. Prose and captions are not part of
-it. Notebooks without kept outputs are executed side by side (``BOOK_JOBS`` kernels, at most 4
-unless told otherwise) while Sphinx reads the pages, each as soon as it has its outputs.
+own cells with their tags, the code of the package that these can run (imports followed name by
+name, docstrings and comments left out, see code_closure), the package's data, the installed
+versions, the packages that are hidden from the cells, Python, and the settings of the environment
+that choose seeds and kernels. Prose and captions are not part of it. Notebooks without kept outputs
+are executed side by side (``BOOK_JOBS`` kernels, at most 4 unless told otherwise) while Sphinx
+reads the pages, each as soon as it has its outputs.
 
 A notebook with a failing cell is never kept: each build executes it again, reports every failure
 and shows what the cells wrote (strict_build then fails the build).
@@ -29,7 +30,14 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
 from evidence.execution.code_closure import Package
-from evidence.execution.kept_outputs import INPUTS, Outputs, code_of, surroundings_key
+from evidence.execution.kept_outputs import (
+    INPUTS,
+    Outputs,
+    Tagged,
+    cells_of,
+    code_of,
+    surroundings_key,
+)
 from evidence.execution.notebook_runner import (
     HIDDEN,
     MEASUREMENT_TYPE,
@@ -44,8 +52,8 @@ from evidence.strict_build import failed_pages
 
 logger = logging.getLogger(__name__)
 
-#: Of each page with cells: their code, and the key of all that can change their results.
-RESULTS_KEYS = PerPage[tuple[list[str], str]]("results_keys")
+#: Of each page with cells: these, and the key of all that can change their results.
+RESULTS_KEYS = PerPage[tuple[list[Tagged], str]]("results_keys")
 #: What the cells of each page measured, as they recorded it, with its line in the page.
 MEASURED = PerPage[list[dict[str, Any]]]("measurements")
 #: The folder in which this build keeps its trained models.
@@ -60,7 +68,7 @@ def likely_length(notebook: nbformat.NotebookNode) -> tuple[int, int]:
 
     The most of the first, and then of the second, will take longest.
     """
-    cells = code_of(notebook)
+    cells = code_of(cells_of(notebook))
     length = sum(len(source) for source in cells)
     if not any("attention_book.course.recipes" in source for source in cells):
         return 0, length
@@ -91,11 +99,10 @@ class Executor:
         self.app = app
         build = Path(app.outdir).parent
         self.root = Path(app.srcdir).parent
-        surroundings = surroundings_key(self.root, app.config.keyed_execution_inputs)
+        hidden = app.config.keyed_execution_hidden
+        surroundings = surroundings_key(self.root, app.config.keyed_execution_inputs, hidden)
         self.outputs = Outputs(build / ".jupyter_cache", surroundings, Package(self.root / "src"))
-        self.environment = kernel_environment(
-            build / ".kernels", self.root / "src", app.config.keyed_execution_hidden
-        )
+        self.environment = kernel_environment(build / ".kernels", self.root / "src", hidden)
         self.environment[TRAINED_VARIABLE] = str(self.outputs.trained)
         self.execution: Execution | None = None
         self.waiting: dict[str, Run] = {}  # executed, or about to be; their pages are not read yet
@@ -260,9 +267,12 @@ def remember(
     outputs: Outputs,
 ) -> None:
     """Remember the page's key, to see when it is outdated, and what its cells measured."""
-    cells = code_of(notebook)
+    cells = cells_of(notebook)
     RESULTS_KEYS.of(env)[env.docname] = (cells, outputs.key(cells))
     path = Path(env.doc2path(env.docname))
+    for cell in notebook.cells:
+        if "load" in cell.metadata:  # its code stands in a file
+            env.note_dependency(str(path.parent / cell.metadata["load"]))
     found = measurements_in(executed) if executed is not None else []
     MEASURED.of(env)[env.docname] = [
         {**each, "line": line_of_cell(notebook, path, each["cell"])} for each in found

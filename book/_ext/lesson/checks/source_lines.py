@@ -1,18 +1,19 @@
 """The lines of a chapter's source, each with what it stands in.
 
-Enough of MyST to tell prose from code, options and formulas: fences of backticks and colons with
-their nesting, the two kinds of options, display math, comments, targets and the front matter.
+Enough of MyST to tell prose from code, options and formulas: fences of backticks, tildes and
+colons with their nesting, the two kinds of options, display math, comments, targets and the front
+matter.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import yaml
-
-FENCE = re.compile(r"^(?P<mark>`{3,}|:{3,})\s*(?:\{(?P<name>[\w:+-]+)\})?\s*(?P<argument>.*)$")
+FENCE = re.compile(
+    r"^(?P<mark>`{3,}|~{3,}|:{3,})\s*(?:\{(?P<name>[\w:+-]+)\})?\s*(?P<argument>.*)$"
+)
 OPTION = re.compile(r"^:[\w-]+:(\s|$)")
 SILENT = re.compile(r"^(%|\([\w-]+\)=\s*$)")
 #: Directives whose content is no MyST; a fence without a name is one of them.
@@ -99,43 +100,3 @@ def closes(line: str, mark: str) -> bool:
 def closes_formula(line: str, *, is_first: bool) -> bool:
     """Whether a line ends a displayed formula, be it the one that begins it or a later one."""
     return "$$" in (line[2:] if is_first else line)
-
-
-class Cell(NamedTuple):
-    """A code cell: the line it begins at, its tags, its numbered lines of code."""
-
-    line: int
-    tags: tuple[str, ...]
-    code: list[tuple[int, str]]
-
-
-def code_cells(text: str) -> list[Cell]:
-    """Return the code cells of a page."""
-    cells: list[Cell] = []
-    options: list[str] = []
-    for line in source_lines(text):
-        if not line.inside or line.inside[-1] != "code-cell":
-            continue
-        if line.opens:
-            cells.append(Cell(line.number, (), []))
-            options = []
-        elif line.part == "options":
-            options.append(line.text.removeprefix(":"))
-            cells[-1] = cells[-1]._replace(tags=tags_in(options))
-        else:
-            cells[-1].code.append((line.number, line.text))
-    return cells
-
-
-def tags_in(options: list[str]) -> tuple[str, ...]:
-    """Return the tags among a cell's options; () while these are not complete."""
-    at = [number for number, line in enumerate(options) if line.startswith("tags:")]
-    if not at:
-        return ()
-    lines = [options[at[0]]]
-    for line in options[at[0] + 1 :]:
-        if not line.startswith("- "):
-            break
-        lines.append(line)
-    found: Any = yaml.safe_load("\n".join(lines))["tags"]
-    return tuple([found] if isinstance(found, str) else found or ())

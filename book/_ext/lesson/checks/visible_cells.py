@@ -12,11 +12,11 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+from bilingual.code_cells import Cell, code_cells
 from docutils import nodes
 from sphinx.application import Sphinx
 
 from lesson.checks.problems import PROBLEMS, Problem, is_chapter
-from lesson.checks.source_lines import Cell, code_cells
 
 #: Cells with one of these tags show no code until a reader asks for it.
 FOLDED = ("evidence", "hide-input", "hide-cell", "remove-input", "remove-cell")
@@ -34,10 +34,9 @@ def is_visible(cell: Cell) -> bool:
     return not set(FOLDED) & set(cell.tags)
 
 
-def evidence_in_sight(text: str) -> Iterator[Problem]:
+def evidence_in_sight(path: Path) -> Iterator[Problem]:
     """Yield what stands in the visible cells of a page and belongs into a cell of evidence."""
-    for cell in filter(is_visible, code_cells(text)):
-        first = cell.code[0][0] if cell.code else cell.line
+    for cell in filter(is_visible, code_cells(path.read_text(encoding="utf8"), str(path))):
         for line, thing in sorted(set(evidence_in(cell))):
             if thing == "an assertion" and SHOWN_ASSERTION in cell.tags:
                 continue
@@ -46,17 +45,16 @@ def evidence_in_sight(text: str) -> Iterator[Problem]:
                 advice += (
                     f"; if it is the point of the text, give its cell the tag {SHOWN_ASSERTION}"
                 )
-            yield Problem(first + line - 1, f"{thing} in a cell that readers see: {advice}")
+            yield Problem(cell.first + line - 1, f"{thing} in a cell that readers see: {advice}")
 
 
 def evidence_in(cell: Cell) -> Iterator[tuple[int, str]]:
     """Yield the lines of a cell, counted from 1, with what each has of evidence."""
-    code = [line for _, line in cell.code]
-    for number, line in enumerate(code, start=1):
+    for number, line in enumerate(cell.code.split("\n"), start=1):
         if CLAIM.search(line):
             yield number, "a comment `# claim`"
     try:
-        tree = ast.parse("\n".join(code))
+        tree = ast.parse(cell.code)
     except SyntaxError:
         return  # such as a magic of IPython's: no cell of evidence has any
     for node in ast.walk(tree):
@@ -122,7 +120,7 @@ def check(app: Sphinx, doctree: nodes.document) -> None:
     if is_chapter(app.env, page):
         path = Path(app.env.doc2path(page))
         problems = PROBLEMS.of(app.env)[page]
-        problems += evidence_in_sight(path.read_text(encoding="utf8"))
+        problems += evidence_in_sight(path)
         problems += wide_lines(doctree, path)
 
 
