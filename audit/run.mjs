@@ -161,7 +161,7 @@ if (!existsSync(path.join(site, MATHS_PAGE))) {
   process.exit(1);
 }
 const executablePath = process.env.CHROME_PATH ||
-  ["/usr/bin/chromium", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"].find(existsSync);
+  ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/google-chrome", "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"].find(existsSync);
 const server = await serve();
 const base = `http://127.0.0.1:${server.address().port}`;
 const browser = await puppeteer.launch({

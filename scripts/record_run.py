@@ -1,8 +1,8 @@
 """Record a run for the book: what was trained, where, how, and how good it became.
 
-    python scripts/record_run.py runs/multi30k-en-de book/data/runs --every 5
+    python scripts/record_run.py runs/multi30k-en-de src/attention_book/course/data --every 5
 
-writes ``book/data/runs/multi30k-en-de.json``. The chapter on real data draws its figures from
+writes ``multi30k-en-de.json`` into that folder. The chapter on real data draws its figures from
 such files: the run itself takes an hour, and needs a corpus that is not ours to ship.
 
 For the curve of quality against time, every ``--every`` epochs the mean of the last checkpoints

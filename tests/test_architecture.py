@@ -45,7 +45,7 @@ EXTRAS = {
     "IPython": {"course.notebook"},
     "matplotlib_inline": {"course.notebook"},
     "filelock": {"course.recipes.trained", "runs.folder"},
-    "pooch": {"course.recorded", "text.corpora"},
+    "pooch": {"text.corpora"},
     "tqdm": {"text.corpora", "training.progress", "runs.command.speech.progress"},
     "tokenizers": {"models.decoder.pretrained.load", "text.bpe"},
     "sacremoses": {"runs.codec.moses"},

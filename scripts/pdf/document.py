@@ -38,12 +38,14 @@ NUMBER_OF = "[{}]"  # until it is known
 FRAME = """<!DOCTYPE html>
 <html lang="{lang}" data-language="{language}" data-theme="light">
 <head><meta charset="utf-8"><title>{title}</title>
-<link rel="stylesheet" href="/_static/{stylesheet}">
+{stylesheets}
 <style>{style}</style>
 </head>
 <body><div class="bd-main"><div class="bd-content"><div class="bd-article-container">
 <div class="bd-article" id="book"></div>
 </div></div></div></body></html>"""
+LINK = '<link rel="stylesheet" href="/_static/{}">'
+STYLESHEET = re.compile(r'href="_static/(book\.\w+\.css)')
 HEAD = """@page {name} {{ @top-left {{ content: "{title}"; }} }}
 #{name} {{ page: {name}; }}
 """
@@ -145,13 +147,13 @@ def frame(book: Book, title: str, titles: dict[str, str]) -> Element:
         HEAD.format(name=prefix(page), title=words.replace("\\", "").replace('"', '\\"'))
         for page, words in titles.items()
     )
-    page = (book.site / "masks.html").read_text(encoding="utf8")
-    (stylesheet,) = re.findall(r'href="_static/(book\.\w+\.css)', page)[:1]
+    pages = [(book.site / f"{page}.html").read_text(encoding="utf8") for page in titles]
+    used = dict.fromkeys(style for page in pages for style in STYLESHEET.findall(page))
     text = FRAME.format(
         lang="en" if book.language == "en" else "zh-Hans",
         language=book.language,
         title=entities.escape(title),
-        stylesheet=stylesheet,
+        stylesheets="".join(LINK.format(style) for style in used),
         style=(HERE / "paper.css").read_text(encoding="utf8") + heads,
     )
     return html.document_fromstring(text)

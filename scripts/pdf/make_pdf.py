@@ -10,14 +10,15 @@ asks for is handed to the browser from the site's folder.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import time
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+from browser import MISSING, chromium
 from document import assemble, table_of_contents
 from small_pdf import smaller
 
@@ -38,11 +39,6 @@ FIT = """(column) => {
 }"""
 
 
-def chromium() -> str | None:
-    found = os.environ.get("CHROME_PATH")
-    return found or shutil.which("chromium") or shutil.which("google-chrome")
-
-
 def whats_missing(site: Path) -> str:
     """Say in one line what is not there, "" if nothing is."""
     try:
@@ -53,7 +49,7 @@ def whats_missing(site: Path) -> str:
     if not (site / "intro.html").is_file():
         return f"make pdf needs the built site, and there is none at {site}: run make book"
     if not chromium():
-        return "make pdf needs chromium: install it, or name one in CHROME_PATH"
+        return f"make pdf: {MISSING}"
     return ""
 
 

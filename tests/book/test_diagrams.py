@@ -3,12 +3,12 @@
 import math
 import os
 import re
-import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from browser import MISSING, chromium
 from lxml import etree
 
 from attention_book.attention import (
@@ -567,12 +567,12 @@ OVERLAPS = """() => {
 @pytest.fixture(scope="module")
 def sheet(browser_type):
     """A blank page in the system's chromium, as wide as a phone."""
-    chromium = os.environ.get("CHROME_PATH") or shutil.which("chromium")
-    if not chromium:
+    found = chromium()
+    if not found:
         missing = pytest.fail if os.environ.get("BOOK_REQUIRE_BROWSER") else pytest.skip
-        missing("no chromium found: install it or set CHROME_PATH")
+        missing(MISSING)
     browser = browser_type.launch(
-        executable_path=chromium, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
     )
     yield browser.new_page(viewport={"width": 360, "height": 640})
     browser.close()

@@ -5,7 +5,6 @@ a tiny book depends on one thing, of every sort that the real book has. Each cha
 page and leave all others as they are; and where nothing has changed, nothing is read.
 """
 
-import json
 import re
 import shutil
 
@@ -154,15 +153,15 @@ def test_the_verdict_on_a_cell_follows_its_tags(book):
     assert "ZeroDivisionError" in book.page("fails")
 
 
-def test_a_package_that_is_hidden_is_missed_at_once(tiny_book):
+def test_a_package_that_readers_lack_is_missed_at_once(tiny_book):
     """What cells may import is part of the verdict, too: the setting is changed, no page is."""
     book = tiny_book(
         ["evidence.execution", "evidence.strict_build"],
-        intro=HEADER + "# T\n\n" + cell("import yaml"),
+        intro=HEADER + "# T\n\n" + cell("import sacrebleu"),
     )
     book.build()
     config = book.book / "_config.yml"
     text = config.read_text(encoding="utf8")
-    hidden = f"keyed_execution_hidden: {json.dumps(['yaml'])}"
-    config.write_text(text.replace("    language: en", f"    language: en\n    {hidden}"), "utf8")
-    assert "No module named 'yaml'" in book.build(fails=True)
+    readers = "keyed_execution_readers: [ipykernel]"
+    config.write_text(text.replace("    language: en", f"    language: en\n    {readers}"), "utf8")
+    assert "No module named 'sacrebleu'" in book.build(fails=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import shlex
-from pathlib import Path
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -13,13 +12,12 @@ from attention_book.course.recorded import RECORDS, recorded_run
 from attention_book.runs import RunSettings
 from attention_book.runs.command.program import program
 
-ROOT = Path(__file__).parents[2]
-NAMES = sorted(path.stem for path in (ROOT / RECORDS).glob("*.json"))
+NAMES = sorted(path.stem for path in RECORDS.glob("*.json"))
 
 
 @pytest.fixture(params=NAMES)
 def record(request):
-    return recorded_run(request.param, start=ROOT)
+    return recorded_run(request.param)
 
 
 def test_there_are_records():
@@ -73,24 +71,13 @@ def _texts(value):
             yield from _texts(each)
 
 
-def test_elsewhere_it_is_fetched_from_the_repository(monkeypatch, tmp_path):
-    asked = []
-
-    def retrieve(address, **rest):
-        asked.append(address)
-        (tmp_path / "fetched").write_text(json.dumps({"name": "far"}))
-        return str(tmp_path / "fetched")
-
-    monkeypatch.setattr("pooch.retrieve", retrieve)
-    assert recorded_run("far", start=tmp_path) == {"name": "far"}
-    [address] = asked
-    assert address.endswith("/raw/main/book/data/runs/far.json")
+def test_it_comes_with_the_package_wherever_one_is(monkeypatch, tmp_path):
+    """No network, no repository near, no copy of another day: it is of one commit with the code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    assert recorded_run("multi30k-en-de")["name"] == "multi30k-en-de"
 
 
-def test_what_is_nowhere_is_told(monkeypatch, tmp_path):
-    def retrieve(address, **rest):
-        raise OSError("no network")
-
-    monkeypatch.setattr("pooch.retrieve", retrieve)
-    with pytest.raises(FileNotFoundError, match=r"got 'nothing'.*book/data/runs"):
-        recorded_run("nothing", start=tmp_path)
+def test_what_is_nowhere_is_told():
+    with pytest.raises(ValueError, match=r"name: expected one of multi30k-en-de, .*got 'nothing'"):
+        recorded_run("nothing")

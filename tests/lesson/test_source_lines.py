@@ -1,8 +1,8 @@
 """The lines of a page's source, each with the directives around it."""
 
 import pytest
-from bilingual.code_cells import code_cells
 from evidence.claims.cells import evidence
+from evidence.code_cells import code_cells
 from lesson.checks.source_lines import source_lines
 from myst_nb.core.read import read_myst_markdown_notebook
 from myst_parser.config.main import MdParserConfig

@@ -10,7 +10,6 @@ import functools
 import http.server
 import os
 import re
-import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -32,6 +31,9 @@ FLAGS = [
 
 sys.path.insert(0, str(ROOT / "book" / "_ext"))  # as Jupyter Book does for local extensions
 sys.path.append(str(Path(__file__).parent))
+sys.path.append(str(ROOT / "scripts"))
+
+from browser import MISSING, chromium  # noqa: E402
 
 
 def page_names() -> list[str]:
@@ -77,14 +79,11 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
     """The system's chromium; with BOOK_REQUIRE_BROWSER set, missing it is a failure."""
-    chromium = (
-        os.environ.get("CHROME_PATH") or shutil.which("chromium") or shutil.which("google-chrome")
-    )
-    if not chromium:
-        if os.environ.get("BOOK_REQUIRE_BROWSER"):
-            pytest.fail("no chromium found: install it or set CHROME_PATH")
-        pytest.skip("no chromium found: install it or set CHROME_PATH")
-    return {**browser_type_launch_args, "executable_path": chromium, "args": FLAGS}
+    found = chromium()
+    if not found:
+        missing = pytest.fail if os.environ.get("BOOK_REQUIRE_BROWSER") else pytest.skip
+        missing(MISSING)
+    return {**browser_type_launch_args, "executable_path": found, "args": FLAGS}
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):

@@ -2,26 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from attention_book.foundations.environment import from_extra
-
-#: Where the repository keeps them; ``scripts/record_run.py`` writes them.
-RECORDS = Path("book/data/runs")
+#: They come with the package, of one commit with the code; ``scripts/record_run.py`` writes them.
+RECORDS = Path(__file__).parent / "data"
 
 
-def recorded_run(name: str, *, start: Path | None = None) -> Mapping[str, Any]:
+def recorded_run(name: str) -> Mapping[str, Any]:
     """Return what was recorded of a training.
-
-    A chapter finds the file in the repository that it is built in. A notebook elsewhere, such as
-    on Colab, fetches it from the repository that the package's metadata name.
 
     Args:
         name: That of the run, such as "multi30k-en-de".
-        start: Where to look for the repository: this folder and all above it; None: the current
-            one.
 
     Returns:
         ``command`` repeats it; ``made`` says where and when (the commit, the machine, the date);
@@ -29,41 +21,16 @@ def recorded_run(name: str, *, start: Path | None = None) -> Mapping[str, Any]:
         ``time`` and ``heads`` are what came out.
 
     Raises:
-        FileNotFoundError: if there is no such record, here or there.
-        ImportError: if it has to be fetched and pooch is not installed.
+        ValueError: if there is no such record.
 
-    >>> run = recorded_run("multi30k-en-de")  # doctest: +SKIP
-    >>> run["command"]  # doctest: +SKIP
-    'attention-book train --recipe multi30k-en-de'
+    >>> recorded_run("multi30k-en-de")["parameters"]
+    2599424
     """
-    here = (start or Path.cwd()).resolve()
-    found = (folder / RECORDS / f"{name}.json" for folder in (here, *here.parents))
-    path = next((path for path in found if path.is_file()), None) or _fetched(name)
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    names = sorted(path.stem for path in RECORDS.glob("*.json"))
+    if name not in names:
+        raise ValueError(f"name: expected one of {', '.join(names)}, got {name!r}")
+    content: dict[str, Any] = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     return content
-
-
-def _fetched(name: str) -> Path:
-    address = f"{_repository()}/raw/main/{RECORDS.as_posix()}/{name}.json"
-    with from_extra("text", "pooch"):
-        import pooch
-    try:
-        return Path(pooch.retrieve(address, known_hash=None, path=pooch.os_cache("attention_book")))
-    except (OSError, ValueError) as error:
-        raise FileNotFoundError(
-            f"name: expected the name of a recorded run, got {name!r}: it is neither in "
-            f"{RECORDS.as_posix()} near here nor at {address}"
-        ) from error
-
-
-def _repository() -> str:
-    """Return the repository's address, as the package's metadata name it."""
-    try:
-        urls = metadata("attention-book").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        urls = []
-    known: dict[str, str] = dict(url.split(", ", 1) for url in urls)
-    return known.get("Repository", "")
 
 
 __all__ = ("recorded_run",)

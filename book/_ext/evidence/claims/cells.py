@@ -20,7 +20,7 @@ import tokenize
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeGuard
 
-from bilingual.code_cells import code_cells
+from evidence.code_cells import code_cells
 
 COMMENT = re.compile(r"#\s*claim:\s*(\S.*?)\s*$")
 #: Blanks that line a cell's comments up; elsewhere there is nothing to line up with.

@@ -14,7 +14,6 @@ import re
 from bisect import bisect
 from pathlib import Path
 
-from bilingual.code_cells import code_cells
 from bilingual.environment import PerPage, reading_order
 from bilingual.nodes import language_of
 from docutils import nodes
@@ -24,6 +23,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from evidence.claims.cells import Evidence, evidence
+from evidence.code_cells import code_cells
 
 logger = logging.getLogger(__name__)
 

@@ -10,8 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import nbformat
+from packaging.requirements import Requirement
 
 from evidence.execution.code_closure import Package
+from evidence.execution.notebook_runner import requirements_of
 from evidence.fresh_pages import digest_of_files
 
 #: Files, relative to the repository, that can change any result. The package's own code is
@@ -43,10 +45,11 @@ def installed_version(package: str) -> str:
         return "absent"
 
 
-def surroundings_key(root: Path, patterns: Iterable[str], hidden: Iterable[str]) -> str:
+def surroundings_key(root: Path, patterns: Iterable[str], readers: Iterable[str]) -> str:
     """Return the key of everything outside the code that can change results.
 
-    ``patterns``: the files, below ``root``; ``hidden``: the packages that no cell can import.
+    ``patterns``: the files, below ``root``; ``readers``: what those who run the notebooks install,
+    which is all that cells can import.
     """
     digest = hashlib.sha256(f"{platform.python_version()} {platform.machine()}\n".encode())
     for package in PACKAGES:
@@ -54,7 +57,9 @@ def surroundings_key(root: Path, patterns: Iterable[str], hidden: Iterable[str])
     for name in VARIABLES:
         digest.update(f"{name}={os.environ.get(name, '')}\n".encode())
     digest.update((Path(__file__).parent / "notebook_runner.py").read_bytes())
-    digest.update(f"without {sorted(hidden)}\n".encode())
+    for reader in sorted(readers):
+        brings = sorted(requirements_of(Requirement(reader).name))
+        digest.update(f"{reader} {brings}\n".encode())
     found = {path for pattern in patterns for path in root.glob(pattern)}
     files = {path for path in found if path.is_file() and not path.name.endswith(OF_PAGES)}
     digest.update(digest_of_files(files, root).encode())

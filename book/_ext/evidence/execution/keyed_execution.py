@@ -3,7 +3,7 @@
 The outputs of a notebook are kept under a key of everything that can change them: the code of its
 own cells with their tags, the code of the package that these can run (imports followed name by
 name, docstrings and comments left out, see code_closure), the package's data, the installed
-versions, the packages that are hidden from the cells, Python, and the settings of the environment
+versions, what readers have installed, Python, and the settings of the environment
 that choose seeds and kernels. Prose and captions are not part of it. Notebooks without kept outputs
 are executed side by side (``BOOK_JOBS`` kernels, at most 4 unless told otherwise) while Sphinx
 reads the pages, each as soon as it has its outputs.
@@ -39,8 +39,8 @@ from evidence.execution.kept_outputs import (
     surroundings_key,
 )
 from evidence.execution.notebook_runner import (
-    HIDDEN,
     MEASUREMENT_TYPE,
+    READERS,
     Execution,
     Problem,
     Run,
@@ -99,10 +99,10 @@ class Executor:
         self.app = app
         build = Path(app.outdir).parent
         self.root = Path(app.srcdir).parent
-        hidden = app.config.keyed_execution_hidden
-        surroundings = surroundings_key(self.root, app.config.keyed_execution_inputs, hidden)
+        readers = app.config.keyed_execution_readers
+        surroundings = surroundings_key(self.root, app.config.keyed_execution_inputs, readers)
         self.outputs = Outputs(build / ".jupyter_cache", surroundings, Package(self.root / "src"))
-        self.environment = kernel_environment(build / ".kernels", self.root / "src", hidden)
+        self.environment = kernel_environment(build / ".kernels", self.root / "src", readers)
         self.environment[TRAINED_VARIABLE] = str(self.outputs.trained)
         self.execution: Execution | None = None
         self.waiting: dict[str, Run] = {}  # executed, or about to be; their pages are not read yet
@@ -282,7 +282,7 @@ def remember(
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("evidence.fresh_pages")
     app.add_config_value("keyed_execution_inputs", list(INPUTS), "")
-    app.add_config_value("keyed_execution_hidden", list(HIDDEN), "")
+    app.add_config_value("keyed_execution_readers", list(READERS), "")
     app.connect("config-inited", turn_off_myst_nb, priority=10)
     app.connect("builder-inited", start, priority=900)  # after myst-nb's own
     for remembered in (RESULTS_KEYS, MEASURED):

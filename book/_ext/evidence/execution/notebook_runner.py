@@ -18,12 +18,16 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from evidence.execution.forked_kernels import SUPPORTED, KernelServer
 
@@ -51,11 +55,9 @@ FEWEST_TO_FORK = 3
 QUIETLY = ("--IPKernelApp.log_level=CRITICAL",)
 
 
-#: What the build and the tests have installed and a reader of the notebooks has not.
-HIDDEN = (
-    *("sphinx", "myst_nb", "myst_parser", "jupyter_book", "jupytext", "docutils", "bs4"),
-    *("pytest", "hypothesis", "beartype", "sybil", "playwright", "py_mini_racer"),
-)
+#: What a reader of the notebooks has installed. What else the build and the tests have, no cell
+#: may import.
+READERS = ("attention-book[all]", "ipykernel")
 #: Python reads a `sitecustomize` before anything else: here the hidden packages are not there.
 HIDE = """
 import sys
@@ -97,8 +99,44 @@ class Run:
     ended: bool = False
 
 
+def required(wanted: Iterable[str]) -> set[str]:
+    """Return what some requirements bring, by the metadata of what is installed: these included."""
+    waiting = [Requirement(each) for each in wanted]
+    seen: set[tuple[str, frozenset[str]]] = set()
+    while waiting:
+        one = waiting.pop()
+        name, extras = canonicalize_name(one.name), frozenset(one.extras)
+        if (name, extras) in seen:
+            continue
+        seen.add((name, extras))
+        for each in map(Requirement, requirements_of(name)):
+            asked = [{"extra": extra} for extra in extras or {""}]
+            if each.marker is None or any(map(each.marker.evaluate, asked)):
+                waiting.append(each)
+    return {name for name, _ in seen}
+
+
+def requirements_of(name: str) -> list[str]:
+    """Return what an installed distribution asks for; nothing of one that is not installed."""
+    try:
+        return distribution(name).requires or []
+    except PackageNotFoundError:
+        return []
+
+
+@cache
+def hidden_packages(readers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the packages that are installed here and that readers don't have, by import name."""
+    theirs = required(readers)
+    return tuple(
+        package
+        for package, distributions in sorted(packages_distributions().items())
+        if theirs.isdisjoint(map(canonicalize_name, distributions))
+    )
+
+
 def kernel_environment(
-    scratch: Path, source: Path, hidden: Iterable[str] = HIDDEN
+    scratch: Path, source: Path, readers: Iterable[str] = READERS
 ) -> dict[str, str]:
     """Return the kernels' environment: nothing of the user's IPython or matplotlib settings.
 
@@ -106,13 +144,13 @@ def kernel_environment(
         scratch: a folder for the kernels' own files.
         source: the folder that holds the package; it is imported from there, not from another
             installed copy, so that what runs is what was hashed.
-        hidden: packages that the cells cannot import, so that what runs here runs for a reader
-            who has installed the package alone.
+        readers: the requirements of whoever runs the notebooks; the cells can import what
+            these bring and nothing else, so that what runs here runs for them.
     """
     scratch.mkdir(parents=True, exist_ok=True)
     settings = scratch / "matplotlibrc"
     settings.touch()
-    without = HIDE.replace("{hidden!r}", repr(set(hidden)))
+    without = HIDE.replace("{hidden!r}", repr(set(hidden_packages(tuple(readers)))))
     (scratch / "sitecustomize.py").write_text(without, encoding="utf8")
     folders = (str(scratch), str(source), os.environ.get("PYTHONPATH"))
     path = os.pathsep.join(folder for folder in folders if folder)

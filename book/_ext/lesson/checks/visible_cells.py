@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-from bilingual.code_cells import Cell, code_cells
 from docutils import nodes
+from evidence.code_cells import Cell, code_cells
 from sphinx.application import Sphinx
 
 from lesson.checks.problems import PROBLEMS, Problem, is_chapter
