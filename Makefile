@@ -69,13 +69,14 @@ types: $(INSTALLED)
 
 # The laws, the doctests of the package and of the chapters, the architecture, the extensions.
 unit: $(INSTALLED)
-	$(BIN)/pytest $(SIDE_BY_SIDE) --ignore=tests/site
+	BOOK_SKIPPED=$(VENV)/.skipped-unit $(BIN)/pytest $(SIDE_BY_SIDE) --ignore=tests/site
 
 # What a reader gets: links, languages, search, accessibility, in a browser where there is one.
 site: book
-	$(BIN)/pytest $(TEST_BY_TEST) tests/site
+	BOOK_SKIPPED=$(VENV)/.skipped-site $(BIN)/pytest $(TEST_BY_TEST) tests/site
 
 test: lint types unit site
+	@cat $(VENV)/.skipped-unit $(VENV)/.skipped-site
 # With --jobs the unit tests go first, and the book takes what they leave. Where they keep one
 # core busy, lint and types wait for the other: the end of the build leaves it free.
 ifeq ($(MAKECMDGOALS),test)

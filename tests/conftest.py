@@ -4,12 +4,17 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import hypothesis
 import jaxtyping
 import pytest
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+
+sys.path.append(str(Path(__file__).parent))
+
+from skipped import skipped_lines
 
 from attention_book.foundations import set_language, strict
 
@@ -30,6 +35,14 @@ gc.set_threshold(100_000, 20, 100)
 def pytest_collection_finish() -> None:
     """Search no more for cycles in what was there before the first test."""
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Leave what was skipped, and how to get it, to `make test`, which tells it at its end."""
+    if path := os.environ.get("BOOK_SKIPPED"):
+        reports = terminalreporter.stats.get("skipped", [])
+        lines = skipped_lines(report.longrepr[2] for report in reports)
+        Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf8")
 
 
 @pytest.fixture(autouse=True)

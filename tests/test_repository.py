@@ -1,5 +1,6 @@
 """The repository keeps its promises: one place for each setting, links that lead somewhere."""
 
+import doctest
 import importlib.util
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from skipped import skipped_lines
 
 import attention_book
 
@@ -205,3 +207,26 @@ def tool(command):
     """Return what a command runs in .venv: the program, and its subcommand or script."""
     found = re.match(r"(?:nice -n 19 )?(?:\$\(BIN\)|\.venv/bin)/(\w+(?: [\w./]+)?)", command)
     return found[1].removesuffix(" .")
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_each_snippet_runs_by_itself(name):
+    """The kind: an example that leans on what stands above it. Each starts a new session."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    snippets = re.findall(r"```python\n(>>> .*?)```", text, re.DOTALL)
+    assert len(snippets) >= 3
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    for number, snippet in enumerate(snippets, start=1):
+        test = doctest.DocTestParser().get_doctest(snippet, {}, f"{name}, {number}", name, 0)
+        assert runner.run(test).failed == 0
+
+
+def test_skipped_tests_are_told_in_one_line_each():
+    reasons = ["Skipped: no chromium found: install it"] * 3 + ["Skipped: no corpora: set X"]
+    assert skipped_lines(reasons) == [
+        "3 tests skipped: no chromium found: install it",
+        "1 test skipped: no corpora: set X",
+    ]
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8")
+    told = re.search(r"(?m)^test: .*\n\t@cat (.*)$", recipe)[1].split()
+    assert told == re.findall(r"BOOK_SKIPPED=(\S+) \$\(BIN\)/pytest", recipe)

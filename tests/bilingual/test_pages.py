@@ -153,7 +153,7 @@ def test_the_search_page_searches_in_both_languages(built: Project) -> None:
         "_static/search.js",
     ]
     text = (built.html / "search-index.js").read_text(encoding="utf8")
-    index = dict(json.loads(re.fullmatch(r"window\.bookIndex=(.*);\n", text)[1]))
+    index = dict(json.loads(re.match(r"window\.bookIndex=(.*);\n", text)[1]))
     ((anchor, zh, en, zh_text, en_text, _),) = index["markdown.html"]
     assert (anchor, zh, en) == ("", "掩码", "Masks")
     assert "不该得到权重" in zh_text
@@ -163,7 +163,7 @@ def test_the_search_page_searches_in_both_languages(built: Project) -> None:
 
 def test_references_and_formulas_can_be_read_in_the_index(built: Project) -> None:
     text = (built.html / "search-index.js").read_text(encoding="utf8")
-    index = dict(json.loads(text.removeprefix("window.bookIndex=").rstrip(";\n")))
+    index = dict(json.loads(text.split(";\n")[0].removeprefix("window.bookIndex=")))
     ((_, _, _, zh, en, _),) = index["restructured.html"]
     assert (zh, en) == ("见 掩码，e^(-10⁶) ≈0/1。", "See Masks.")
     assert "\ue010" not in text
@@ -181,6 +181,26 @@ def test_what_misses_its_translation_is_named(project: Project) -> None:
     log = project.build(fails=True)
     assert re.search(r"index\.md:3: WARNING: :::\{zh\} without its :::\{en\}", log)
     assert re.search(r"index\.md:9: WARNING: \{en\}`use ` ends before 'code':", log)
+
+
+HALVES = [
+    "## {zh}`只有中文`",
+    "## {en}`English alone`",
+    "| {zh}`甲` | {en}`b` |\n|---|---|\n| 1 | 2 |",  # a cell of a table is one, its row is not
+    "```{figure} one.png\n{zh}`图注`\n```",
+    ":::{note}\n{zh}`甲` {en}`a` {zh}`乙`\n:::",
+    "```{admonition} {en}`Title`\n1\n```",
+]
+
+
+def test_words_without_their_translation_are_named(project: Project) -> None:
+    """The kind: one language where a page has both: headings, cells, captions, titles, lines."""
+    (project.folder / "one.png").write_bytes(b"no picture")
+    project.write(index="# T\n\n" + "\n\n".join(HALVES) + "\n\n{zh}`甲` {en}`a` {zh}`乙` {en}`b`\n")
+    log = project.build(fails=True)
+    found = re.findall(r"\{(zh|en)\}`(\S.*?)` without its \{(?:zh|en)\}", log)
+    words = ("只有中文", "English alone", "甲", "b", "图注", "乙", "Title")
+    assert sorted(text for _, text in found) == sorted(words)
 
 
 def test_an_edited_page_changes_its_own_entry_of_the_index(project: Project) -> None:

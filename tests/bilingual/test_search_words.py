@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from bilingual.search.formulas import readable
 from bilingual.search.references import CLOSE, OPEN, with_words
+from bilingual.search.spellings import variants
 
 
 def environment(**sources: list[str]) -> Any:
@@ -48,6 +49,17 @@ def test_a_source_is_called_by_its_authors(keys: str, zh: str, en: str) -> None:
 def test_what_has_no_title_is_called_by_its_kind(kind: str, target: str, words: str) -> None:
     text = f"{OPEN}std {kind} {target}{CLOSE}"
     assert with_words(environment(), text, "zh") == words
+
+
+def test_characters_stand_for_those_of_the_book():
+    """Traditional and Japanese forms lead to the book's own; what it has itself stays."""
+    found = variants("机头变权转发概率 乾")
+    pairs = dict(zip(found[::2], found[1::2], strict=True))
+    assert {each: pairs.get(each) for each in "機頭變権転發髮乾"} == {
+        "機": "机", "頭": "头", "變": "变", "権": "权", "転": "转", "發": "发", "髮": "发",
+        "乾": None,
+    }  # fmt: skip
+    assert set(pairs.values()) <= set("机头变权转发概率")
 
 
 @pytest.mark.parametrize(

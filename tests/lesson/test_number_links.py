@@ -1,11 +1,14 @@
 """Every number in the prose leads to the cell that it comes from, wherever it stands."""
 
+import json
+
 import pytest
 from glued import gluing
 from lxml import html
 from tiny import HEADER, cell, make_book
 
 EXTENSIONS = ["bilingual", "evidence", "sphinx_exercise", "website", "lesson.number_links"]
+EXTENSIONS += ["lesson.folded_places"]
 
 CHAPTER = (
     HEADER
@@ -116,3 +119,19 @@ def test_a_number_of_another_page_leads_there(book):
     page, _, anchor = link.get("href").partition("#")
     assert page == "a.html"
     assert html.fromstring(book.page("a")).xpath(f"//details//*[@id='{anchor}']")
+
+
+def test_what_is_folded_is_a_place_of_its_own_for_the_search(book):
+    """Words that a page shows only when it is opened: in cells, in solutions."""
+    text = (book.html / "search-index.js").read_text(encoding="utf8").split(";\n")[0]
+    sections = dict(json.loads(text.removeprefix("window.bookIndex=")))["a.html"]
+    inside = {anchor: (zh, en, both) for anchor, zh, en, _, _, both, *end in sections if end}
+    in_sight = " ".join(both for *_, both in (each for each in sections if len(each) == 6))
+    assert "a_share" not in in_sight
+    assert "its output" in in_sight
+    page = html.fromstring(book.page("a"))
+    closed = "//*[@id='{}'][ancestor-or-self::*[self::details or contains(@class, 'dropdown')]]"
+    assert all(page.xpath(closed.format(anchor)) for anchor in inside)
+    assert [anchor for anchor, (*_, both) in inside.items() if "a_share" in both] == ["cell-2"]
+    assert {title for title, _, _ in inside.values()} >= {"甲 · 证据"}
+    assert any("a_solved" in both or "Solved" in both for *_, both in inside.values())

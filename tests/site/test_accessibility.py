@@ -111,7 +111,7 @@ def test_axe(laid_out: Any, root: Path, page_name: str) -> None:
     """
     axe = root / "audit" / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.is_file():
-        pytest.skip("axe-core is not installed: make audit installs it")
+        pytest.skip("axe-core is not installed: npm ci --prefix audit")
     page = laid_out
     page.evaluate(axe.read_text(encoding="utf8"))  # a script element would be refused
     found = []

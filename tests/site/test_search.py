@@ -48,12 +48,73 @@ def test_letters_of_any_script_are_found(page: Any, base_url: str) -> None:
     page.route(
         "**/search-index.js",
         lambda route: route.fulfill(
-            body='window.bookIndex=[["a.html",[["","甲","A","宽度σ变大","","weiß ΔW"]]]];',
+            body='window.bookIndex=[["a.html",[["","甲","A","宽度σ变大","","weiß ΔW"]]]];'
+            'window.bookSpellings={"characters":"","words":{}};',
             content_type="text/javascript",
         ),
     )
     for query in ("σ", "ΔW", "weiß", "宽度σ"):
         assert [href for _, href in results(page, base_url, query)] == ["a.html"], query
+
+
+PLACES = """
+window.bookIndex=[["a.html",[["","掩码","Masks","多头注意力的概率","attention with RoPE",""],
+["s","甲","A","填充","padding",""],
+["cell-3","甲 · 证据","A · Evidence","","","a_secret padding","inside"]]]];
+window.bookSpellings={"characters":"機机頭头","words":{"遮罩":"掩码"}};
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "by", "place"),
+    [
+        ("注意力机制", "注意力", "a.html"),  # one word too many: the longest part
+        ("多头注意力机制", "多头注意力", "a.html"),
+        ("多頭注意力機制", "多头注意力", "a.html"),  # in traditional characters
+        ("多頭注意力", "", "a.html"),
+        ("ＲｏＰＥ", "", "a.html"),  # full width
+        ("ＲｏＰＥs", "", "a.html"),
+        ("attention注意力层", "attention 注意力", "a.html"),
+        ("遮罩", "掩码", "a.html"),  # another word for it
+        ("rope 填充", "rope", "a.html"),  # both are there, nowhere together
+        ("a_secret", "", "a.html#cell-3"),  # in a folded cell alone
+        ("填充 a_secret", "", "a.html#cell-3"),  # a word of the section and one of its cell
+        ("padding", "", "a.html#s"),  # in sight: the cell, which has it too, is no place of its own
+    ],
+)
+def test_what_is_typed_otherwise_is_found(
+    page: Any, base_url: str, query: str, by: str, place: str
+) -> None:
+    """The kind: a character too many, another width, another script, another word; and words that
+    a page shows only when it is opened."""
+    page.route(
+        "**/search-index.js",
+        lambda route: route.fulfill(body=PLACES, content_type="text/javascript; charset=utf-8"),
+    )
+    assert [href for _, href in results(page, base_url, query)] == [place]
+    said = page.locator("#search-status").inner_text()
+    assert (f"按“{by}”" in said) == bool(by), said
+
+
+@pytest.mark.parametrize(
+    "query", ["注意力机制", "多頭注意力機制", "ＲｏＰＥ", "遮罩", "機率", "權重"]
+)
+def test_the_book_is_found_by_what_others_say(tab_page: Any, base_url: str, query: str) -> None:
+    assert results(tab_page, base_url, query)
+
+
+def test_a_result_in_a_folded_cell_opens_it(page: Any, base_url: str, site: Path) -> None:
+    text = (site / "search-index.js").read_text("utf8").split(";\n")[0]
+    pages = dict(json.loads(text.removeprefix("window.bookIndex=")))
+    anchors = [entry[0] for entry in pages["masks.html"] if entry[6:] == ["inside"]]
+    cells = [anchor for anchor in anchors if anchor.startswith("cell-")]
+    assert len(cells) >= 5
+    for anchor in (cells[0], next(each for each in anchors if each not in cells)):
+        page.goto("about:blank")
+        page.goto(f"{base_url}/masks.html#{anchor}")
+        target = page.locator(f"[id='{anchor}']")
+        expect(target).to_be_in_viewport()
+        assert target.evaluate("(box) => !box.closest('details:not([open]), .folded')")
 
 
 def test_an_index_that_does_not_load_is_no_silence(browser: Any, base_url: str) -> None:
@@ -124,13 +185,19 @@ def test_the_header_button_searches(page: Any, base_url: str) -> None:
 
 def test_index_holds_no_other_words(site: Path) -> None:
     text = (site / "search-index.js").read_text("utf8")
-    pages = json.loads(text.removeprefix("window.bookIndex=").rstrip(";\n"))
+    text, spellings, _ = text.split(";\n")
+    pages = json.loads(text.removeprefix("window.bookIndex="))
+    written = json.dumps(pages, ensure_ascii=False)
+    assert all(
+        ours in written
+        for ours in json.loads(spellings.removeprefix("window.bookSpellings="))["words"].values()
+    )
     names = [name for name, _ in pages]
     assert names[0] == "intro.html"
     assert len(names) == len(set(names))
     for name, sections in pages:
         assert (site / name).is_file()
-        assert all(len(section) == 6 for section in sections)
+        assert all(section[6:] in ([], ["inside"]) for section in sections)
 
 
 def test_section_keeps_languages_apart() -> None:

@@ -169,7 +169,7 @@ def test_axe(
 ) -> None:
     axe = root / "audit" / "node_modules" / "axe-core" / "axe.min.js"
     if not axe.is_file():
-        pytest.skip("axe-core is not installed: make audit installs it")
+        pytest.skip("axe-core is not installed: npm ci --prefix audit")
     view = {"width": width, "height": 900}
     with Watched(browser, address, viewport=view, locale=language, color_scheme=theme) as page:
         page.locator("summary").click()

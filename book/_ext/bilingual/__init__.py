@@ -32,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_transform(nodes.JoinChineseLines)
     app.add_transform(nodes.PairBlocks)
     app.connect("doctree-read", nodes.check_partners)
+    app.connect("doctree-read", nodes.check_inline_partners)
     app.connect("doctree-read", nodes.split_captions, priority=600)
     app.connect("doctree-read", nodes.name_glossary_languages)
     app.connect("config-inited", pages.configure, priority=900)

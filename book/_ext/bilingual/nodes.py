@@ -191,6 +191,22 @@ def check_partners(app: Sphinx, doctree: nodes.document) -> None:
         )  # fmt: skip
 
 
+def check_inline_partners(app: Sphinx, doctree: nodes.document) -> None:
+    """Complain about a {zh}`…` without a {en}`…` in the same heading, cell or caption."""
+    counts: dict[int, dict[str, list[LanguageInline]]] = {}
+    for words in doctree.findall(LanguageInline):
+        found = counts.setdefault(id(words.parent), {language: [] for language in LANGUAGES})
+        found[words["language"]].append(words)
+    for found in counts.values():
+        more, fewer = sorted(found, key=lambda language: len(found[language]), reverse=True)
+        if len(found[more]) > len(found[fewer]):
+            words = found[more][len(found[fewer])]
+            logger.warning(
+                "{%s}`%s` without its {%s}`…`: each language says the same",
+                more, nodes.Element.astext(words), fewer, location=words, type="bilingual",
+            )  # fmt: skip
+
+
 def _rows(zh: nodes.container, en: nodes.container) -> list[nodes.container]:
     if len(zh) != len(en):
         return [nodes.container("", zh, en, classes=["bl-pair"])]

@@ -19,6 +19,7 @@ PARTS = (
     "lesson.glossary_entries",
     "lesson.evidence_cells",
     "lesson.number_links",
+    "lesson.folded_places",
     "lesson.checks",
 )
 

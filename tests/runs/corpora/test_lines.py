@@ -20,7 +20,7 @@ from attention_book.text import (
 REAL = Path(os.environ.get("ATTENTION_BOOK_DATA", "no such folder"))
 needs_real_files = pytest.mark.skipif(
     not (REAL / "tatoeba-eng-fra.tsv").exists(),
-    reason="ATTENTION_BOOK_DATA names no folder with the real corpora",
+    reason="no real corpora: set ATTENTION_BOOK_DATA to a folder with tatoeba-eng-fra.tsv",
 )
 
 

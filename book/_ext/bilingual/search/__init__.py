@@ -4,6 +4,10 @@ Sphinx's own index can't find two-character Chinese words and lists a heading in
 languages at once.  Ours is a list of sections with their text; the browser searches it:
 Chinese by substring, English by stem, results in the reader's language (static/search.js).
 It is loaded on the search page alone, once somebody searches.
+
+What a page shows only when it is opened, such as a folded cell, is a place of its own within its
+section (the attribute ``search_inside``): whoever searches is led there only for words that the
+section does not show, and the link opens it.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
 from bilingual.search.formulas import readable
 from bilingual.search.references import fenced_label, with_words
+from bilingual.search.spellings import variants
 
 SILENT = (nodes.comment, nodes.raw, nodes.title, nodes.target, nodes.system_message, addnodes.index,
           addnodes.toctree, addnodes.desc_signature)  # fmt: skip
@@ -39,8 +44,9 @@ SECTIONS = PerPage[list[list[str]]]("bilingual_search")
 class Section:
     """What can be found at one place of the book."""
 
-    def __init__(self, anchor: str, title: str) -> None:
+    def __init__(self, anchor: str, title: str, *, inside: bool = False) -> None:
         self.anchor = anchor
+        self.inside = inside
         self.title = {language: pick(title, language).strip() for language in ("zh", "en")}
         self.text: dict[str, list[str]] = {"zh": [], "en": [], "": []}
 
@@ -53,9 +59,10 @@ class Section:
             self.text[language].append(text)
 
     def entry(self) -> list[str]:
-        """As the browser gets it: anchor, titles, texts in zh, in en, in both."""
+        """As the browser gets it: anchor, titles, texts in zh, in en, in both; "inside"."""
         texts = [" ".join("".join(self.text[key]).split()) for key in ("zh", "en", "")]
-        return [self.anchor, self.title["zh"], self.title["en"], *texts]
+        inside = ["inside"] if self.inside else []
+        return [self.anchor, self.title["zh"], self.title["en"], *texts, *inside]
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
@@ -95,7 +102,8 @@ def _walk(node: nodes.Node, section: Section | None, language: str, found: list[
 def _open(node: nodes.Node) -> Section | None:
     """Does a section, the entry of a documented name, or a box with a title begin here?"""
     if isinstance(node, nodes.Element) and "search_title" in node:
-        return Section(node.get("search_anchor") or node["ids"][0], node["search_title"])
+        anchor = node.get("search_anchor") or node["ids"][0]
+        return Section(anchor, node["search_title"], inside="search_inside" in node)
     if isinstance(node, nodes.section) and node.children and isinstance(node[0], nodes.title):
         top = isinstance(node.parent, nodes.document)
         return Section("" if top else node["ids"][0], node[0].astext())
@@ -116,16 +124,22 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
         for name in reading_order(app.env)
         if store.get(name)
     ]
-    text = json.dumps(pages, ensure_ascii=False, separators=(",", ":"))
-    _write_if_new(Path(app.outdir) / "search-index.js", f"window.bookIndex={text};\n")
+    text = _as_json(pages)
+    spellings = _as_json({"characters": variants(text), "words": app.config.bilingual_other_words})
+    script = f"window.bookIndex={text};\nwindow.bookSpellings={spellings};\n"
+    _write_if_new(Path(app.outdir) / "search-index.js", script)
     _write_if_new(Path(app.outdir) / "_static" / "porter-stemmer.js", SearchEnglish.js_stemmer_code)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _in_words(env: BuildEnvironment, entry: list[str]) -> list[str]:
     """Write the references of a section in words; what belongs to both languages, in English."""
-    anchor, title_zh, title_en, zh, en, both = entry
+    anchor, title_zh, title_en, zh, en, both, *inside = entry
     texts = (with_words(env, zh, "zh"), with_words(env, en, "en"), with_words(env, both, "en"))
-    return [anchor, title_zh, title_en, *texts]
+    return [anchor, title_zh, title_en, *texts, *inside]
 
 
 def _write_if_new(path: Path, text: str) -> None:
@@ -145,6 +159,7 @@ def replace_sphinx_search(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("bilingual_other_words", {}, "html", dict)
     app.connect("builder-inited", replace_sphinx_search)
     app.connect("doctree-read", collect, priority=950)
     SECTIONS.connect(app)

@@ -1,7 +1,9 @@
 /* Search the index of sections: Chinese by substring, English by stem.
 
    window.bookIndex is [[page, [[anchor, title zh, title en, text zh, text en, text], …]], …];
-   the last text (code, formulas) belongs to both languages. */
+   the last text (code, formulas) belongs to both languages. An entry that ends with "inside" is
+   folded away within the section before it.
+   window.bookSpellings: characters that stand for others, in pairs, and words for other words. */
 (function () {
   "use strict";
   const script = document.currentScript;
@@ -18,14 +20,30 @@
     return stems.get(word);
   }
 
+  let spellings = { characters: new Map(), words: [] };
+
+  /* One form for all widths, cases and scripts: "ＲｏＰＥ" is "rope", "機" is "机". */
+  function normal(text) {
+    const plain = text.normalize("NFKC").toLowerCase();
+    return Array.from(plain, (each) => spellings.characters.get(each) || each).join("");
+  }
+
+  /* The same, each character where it stood. */
+  function inPlace(text) {
+    return Array.from(text, (each) => {
+      const one = normal(each);
+      return one.length === each.length ? one : each;
+    }).join("");
+  }
+
   /* "多头attention" is two terms. */
   function terms(query) {
-    return [...new Set(query.toLowerCase().match(RUNS))].map((run) => IS_CJK.test(run) ? { cjk: run } : { word: run, stem: stem(run) });
+    return [...new Set(query.match(RUNS))].map((run) => IS_CJK.test(run) ? { cjk: run } : { word: run, stem: stem(run) });
   }
 
   function words(text) {
     const found = [];
-    for (const word of text.toLowerCase().match(WORDS) || []) {
+    for (const word of text.match(WORDS) || []) {
       found.push(word);
       if (word.includes("_")) found.push(...word.split("_").filter(Boolean));
     }
@@ -33,13 +51,24 @@
   }
 
   function load() {
-    return window.bookIndex.flatMap(([page, sections]) => sections.map((fields) => {
-      const [anchor, titleZh, titleEn, zh, en, both] = fields;
-      return {
-        page, anchor, top: sections[0], title: { zh: titleZh, en: titleEn }, text: { zh, en, both },
-        titleLower: `${titleZh} ${titleEn}`.toLowerCase(), lower: `${zh} ${en} ${both}`.toLowerCase(),
-      };
-    }));
+    const { characters, words } = window.bookSpellings;
+    const letters = Array.from(characters);
+    const pairs = letters.flatMap((each, n) => (n % 2 ? [] : [[each, letters[n + 1]]]));
+    spellings = { characters: new Map(pairs), words: Object.entries(words) };
+    return window.bookIndex.flatMap(([page, sections]) => {
+      let around = null;
+      return sections.map((fields) => {
+        const [anchor, titleZh, titleEn, zh, en, both, inside] = fields;
+        const section = {
+          page, anchor, top: sections[0], title: { zh: titleZh, en: titleEn }, text: { zh, en, both },
+          titleLower: normal(`${titleZh} ${titleEn}`), lower: normal(`${zh} ${en} ${both}`),
+          around: inside ? around : null,
+        };
+        if (inside) section.lower += ` ${around.lower}`;
+        else around = section;
+        return section;
+      });
+    });
   }
 
   /* How well one term fits a text, 0 if it doesn't. */
@@ -68,7 +97,7 @@
       if (!inTitle && !inText) return 0;
       total += (inTitle ? 12 : 0) + Math.log1p(inText);
     }
-    const titles = Object.values(section.title).map((title) => title.toLowerCase());
+    const titles = Object.values(section.title).map(normal);
     if (titles.includes(query)) total += 20;
     else if (wanted.length > 1 && section.titleLower.includes(query)) total += 8;
     if (wanted.length > 1 && section.lower.includes(query)) total += 4;
@@ -89,17 +118,17 @@
     const marks = pattern(wanted);
     const order = language === "en" ? ["en", "both", "zh"] : ["zh", "both", "en"];
     const texts = order.map((key) => section.text[key]);
-    const text = texts.find((candidate) => candidate.search(marks) >= 0) || texts.find(Boolean) || "";
-    const at = Math.max(0, text.search(marks) - 40);
+    const text = texts.find((each) => inPlace(each).search(marks) >= 0) || texts.find(Boolean) || "";
+    const at = Math.max(0, inPlace(text).search(marks) - 40);
     const piece = (at ? "…" : "") + text.slice(at, at + 170) + (text.length > at + 170 ? "…" : "");
     const paragraph = document.createElement("p");
     paragraph.lang = text === section.text.zh ? "zh-Hans" : "en";
     let end = 0;
-    for (const match of piece.matchAll(marks)) {
+    for (const match of inPlace(piece).matchAll(marks)) {
       if (!match[0]) continue;
       paragraph.append(piece.slice(end, match.index));
       const hit = document.createElement("mark");
-      hit.textContent = match[0];
+      hit.textContent = piece.slice(match.index, match.index + match[0].length);
       paragraph.append(hit);
       end = match.index + match[0].length;
     }
@@ -129,10 +158,62 @@
     return line;
   }
 
-  function summary(found, language) {
-    const zh = found ? `找到 ${found} 处。` : "没有找到。换一个更短的词试试。";
-    const en = found ? `${found} ${found === 1 ? "place" : "places"} found.` : "Nothing found. Try a shorter word.";
-    return name(zh, en, language);
+  /* Where all terms stand, the best place first. What is folded away counts only for words that
+     its section does not show. */
+  function places(wanted, query) {
+    const points = new Map(sections.map((section) => [section, score(section, wanted, query)]));
+    const found = sections.filter((each) => points.get(each) && !(each.around && points.get(each.around)));
+    return found.sort((a, b) => points.get(b) - points.get(a));
+  }
+
+  function stands(term) {
+    return sections.some((section) => score(section, [term], "") > 0);
+  }
+
+  /* What of a term stands in the book: the book's word for it, or its longest part; or nothing. */
+  function nearest(term) {
+    if (stands(term)) return [term];
+    const whole = term.cjk || term.word;
+    const other = spellings.words.reduce((text, [theirs, ours]) => text.replaceAll(normal(theirs), normal(ours)), whole);
+    if (other !== whole) {
+      const own = terms(other);
+      if (own.every(stands)) return own;
+    }
+    for (let length = whole.length - 1; length > (term.cjk ? 0 : 2); length -= 1) {
+      for (let at = 0; at + length <= (term.cjk ? whole.length : length); at += 1) {
+        const part = terms(whole.slice(at, at + length));
+        if (part.length === 1 && stands(part[0])) return part;
+      }
+    }
+    return [];
+  }
+
+  /* The places, and the words that they were found by: others where those of the query stand in no
+     place together. */
+  function answer(query) {
+    const wanted = terms(query);
+    const found = places(wanted, query);
+    if (found.length) return { found, wanted, by: "" };
+    let nearby = wanted.flatMap(nearest);
+    nearby = nearby.filter((each, n) => nearby.findIndex((other) => shown(other) === shown(each)) === n);
+    for (let count = nearby.length; count; count -= 1) {
+      const some = nearby.slice(0, count);
+      const others = places(some, "");
+      if (others.length) return { found: others, wanted: some, by: some.map(shown).join(" ") };
+    }
+    return { found: [], wanted, by: "" };
+  }
+
+  function shown(term) {
+    return term.cjk || term.word;
+  }
+
+  function summary(found, by, language) {
+    const count = found.length;
+    if (!count) return name("没有找到。换一个词试试。", "Nothing found. Try another word.", language);
+    const zh = `找到 ${count} 处。`;
+    const en = `${count} ${count === 1 ? "place" : "places"} found.`;
+    return by ? name(`书里没有这样写。按“${by}”${zh}`, `Not in the book as typed. By “${by}”: ${en}`, language) : name(zh, en, language);
   }
 
   const field = document.getElementById("book-search");
@@ -153,9 +234,7 @@
   }
 
   async function search() {
-    const query = field.value.trim().toLowerCase();
-    const wanted = terms(query);
-    if (!wanted.length) {
+    if (!terms(normal(field.value)).length) {
       list.replaceChildren();
       status.textContent = "";
       return;
@@ -166,10 +245,9 @@
       status.textContent = name("没能载入索引，请再试一次。", "The index could not be loaded; try again.", language);
       return;
     }
-    const found = sections.map((section) => [score(section, wanted, query), section]).filter(([points]) => points > 0);
-    found.sort((a, b) => b[0] - a[0]);
-    list.replaceChildren(...found.slice(0, MOST).map(([, section]) => item(section, wanted, language)));
-    status.textContent = summary(found.length, language);
+    const { found, wanted, by } = answer(normal(field.value.trim()));
+    list.replaceChildren(...found.slice(0, MOST).map((section) => item(section, wanted, language)));
+    status.textContent = summary(found, by, language);
   }
 
   let waiting = null;
