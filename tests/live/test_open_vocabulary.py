@@ -221,3 +221,22 @@ def test_what_is_shown_are_parts_of_words() -> None:
     assert [each["text"] for each in line] == [each.strip("-") for each in shown]
     clinging = [each["text"] for each in line if each["clings"]]
     assert clinging == ["'m", "t", "alent", "ed"]
+
+
+def test_a_cut_character_is_shown_and_a_blank_that_tells_two_pieces_apart() -> None:
+    """The same rules as `foundations.token_labels`, but for hyphens where a word is cut."""
+    engine = MiniRacer()
+    engine.eval(bundle.script(["translator/pieces"]))
+    engine.eval(
+        'const { alone } = attentionBookLive.modules["translator/pieces"];'
+        "const named = (tokens) => JSON.stringify(alone(tokens, true));"
+    )
+    for tokens, shown in (
+        (["<E4>", "<BD>", "<8E>"], ["低(1/3)", "低(2/3)", "低(3/3)"]),
+        (["<E4 BD>", "<8E F0>", "<9F 98 80>"], ["低(1/2)", "低(2/2)😀(1/2)", "😀(2/2)"]),
+        (["<E4>", ",", "<BD>"], ["<E4>", ",", "<BD>"]),  # what a model may say
+        (["<EF BF>", "<BD>", "<BD>"], ["\ufffd(1/2)", "\ufffd(2/2)", "<BD>"]),
+        (["the", "▁cat", "▁the"], ["the", "cat", "␣the"]),
+        (["▁the", "▁cat", "▁the"], ["the", "cat", "the"]),
+    ):
+        assert json.loads(engine.call("named", tokens)) == shown

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from html import unescape
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,11 @@ import nbclient
 import nbformat
 import pytest
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 
+from attention_book.foundations import visible_label
 from attention_book.inspection import capture_attention
 from attention_book.live import HeadViewer
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
@@ -51,8 +55,8 @@ def viewed(viewer: HeadViewer, key: str) -> torch.Tensor:
 
 
 def test_plain_tensors_lists_and_layers_are_the_same(weights: torch.Tensor) -> None:
-    for given in (weights, weights.tolist(), list(weights), weights.numpy(), weights[:, None]):
-        layers = tuple(given) if given is not weights else given
+    for each in (weights, weights.tolist(), list(weights), weights.numpy(), weights[:, None]):
+        layers = tuple(each) if each is not weights else each
         viewer = HeadViewer(layers, source=SOURCE, target=TARGET)
         torch.testing.assert_close(viewed(viewer, "attention"), weights)
 
@@ -203,6 +207,78 @@ def test_faint_weights_are_not_drawn(engine: MiniRacer) -> None:
         weights: Float32Array.of(0.004, 0.006, 0.3, 0.7), columns: 2, threshold, cell: 12 })
         .map((path) => path.outerHTML.split("M").length - 1).reduce((a, b) => a + b, 0)"""
     assert [engine.eval(f"({cells})({threshold})") for threshold in (0, 0.1, 0.5)] == [3, 2, 1]
+
+
+LETTER = st.characters(codec="utf-8", max_codepoint=0x2FFF)
+ODD = "\u200b\u200c\u200d\u202e\ufeff\ufe0f\u0301 \u3000\xa0\n\t\r"
+ODD += "\x1b\x1f\x7f\x85\u2028\U000e0067\U0001f600"
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(label=st.text(LETTER | st.sampled_from(ODD), max_size=8))
+@example("\x1c a")
+@example("\ud800a")
+@example("می\u200cخواهم")
+def test_the_browser_draws_a_label_as_the_package_does(engine: MiniRacer, label: str) -> None:
+    halves = json.dumps(label)
+    drawn = engine.eval(f'attentionBookLive.modules["page/words"].visible({halves}, 1000)')
+    assert drawn == visible_label(label)
+
+
+def heads_of(html: str) -> dict[str, float]:
+    """Where each name above the map begins or ends, from the left."""
+    found = re.findall(r'<text transform="translate\(([\d.]+) [^>]*>([^<]+)<', html)
+    return {unescape(name): float(x) for x, name in found}
+
+
+@pytest.mark.parametrize(
+    ("keys", "direction", "turned"),
+    [
+        (["هذا", "كتاب", "جميل"], None, True),
+        (["<s>", "שלום", "world"], None, True),
+        (["12", "a", "שלום"], None, False),
+        (["你", "好", "吗"], None, False),
+        (["a", "b", "c"], "rtl", True),
+        (["هذا", "كتاب", "جميل"], "ltr", False),
+    ],
+)
+def test_a_sentence_runs_as_its_letters_do(
+    engine: MiniRacer, keys: list[str], direction: Any, turned: bool
+) -> None:
+    """Whole sentences, not only words: the first column is the rightmost, its ink below it."""
+    weights = torch.eye(3)[None, None]
+    viewer = HeadViewer(weights, tokens=keys, direction=direction, language="en").at(query=1)
+    (kind,) = viewer.state["data"]["kinds"]
+    assert kind["directions"] == ["rtl" if turned else "ltr"] * 2
+    html = engine.eval(
+        f'attentionBookLive.modules["widgets/heads"].default.still({json.dumps(viewer.state)})'
+        ".outerHTML"
+    )
+    places = heads_of(html)
+    assert [*places] == keys
+    assert sorted(places.values(), reverse=turned) == [*places.values()]
+    assert ("scale(-1 1)" in html) is turned
+    # In the sentence each such word is kept apart, so that weights stay beside their words.
+    assert ("\u2068" in html) is (ord(keys[0][0]) in range(0x590, 0x700))
+
+
+def test_a_row_that_lacks_weight_says_so(engine: MiniRacer) -> None:
+    viewer = HeadViewer(torch.tensor([[[[0.5, 0.2], [0.4, 0.6]]]]), tokens=["a", "b"])
+    still = 'attentionBookLive.modules["widgets/heads"].default.still'
+    first, second = (
+        engine.eval(f"{still}({json.dumps(viewer.at(query=query).state)}).outerHTML")
+        for query in (1, 2)
+    )
+    assert "Its row sums to 0.70." in first
+    assert "sums to" not in second
+
+
+def test_parts_of_characters_are_explained(engine: MiniRacer) -> None:
+    still = 'attentionBookLive.modules["widgets/heads"].default.still'
+    for tokens, is_cut in ((["å", "ľ¨", "Ġa"], True), (["f(1/2", "b", "c"], False)):
+        viewer = HeadViewer(torch.eye(3)[None, None], tokens=tokens)
+        html = engine.eval(f"{still}({json.dumps(viewer.state)}).outerHTML")
+        assert ("has 2 parts" in html) is is_cut
 
 
 # --- the file --------------------------------------------------------------------------------

@@ -7,18 +7,11 @@ from types import ModuleType
 from typing import Any
 
 from attention_book.foundations.environment import from_extra
+from attention_book.foundations.labels import BYTE_OF
 from attention_book.text.tokens import without_halves
 
 _FORMAT = "attention_book subwords 1"
 _NUM_BYTES = 256
-
-# The library writes every byte as one printable character: the printable ones of Latin-1 as
-# themselves, the others by the characters from 256 on (Radford et al. 2019).
-_PRINTABLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-_OTHERS = [byte for byte in range(_NUM_BYTES) if byte not in _PRINTABLE]
-_BYTE_OF = {chr(byte): byte for byte in _PRINTABLE} | {
-    chr(_NUM_BYTES + place): byte for place, byte in enumerate(_OTHERS)
-}
 
 _BLANK = "▁"
 _SPELLED_OUT = re.compile(r"<([0-9A-F]{2}(?: [0-9A-F]{2})*)>")
@@ -164,7 +157,7 @@ def _checked(model: Any) -> tuple[dict[str, int], list[tuple[str, str]]]:
     # Older versions of the library write the two with a blank between them.
     pairs = [each.split(" ") if isinstance(each, str) else each for each in model["merges"]]
     joined = [(str(left), str(right)) for left, right in pairs]
-    if sorted(pieces.values()) != list(range(len(pieces))) or not _BYTE_OF.keys() <= pieces.keys():
+    if sorted(pieces.values()) != list(range(len(pieces))) or not BYTE_OF.keys() <= pieces.keys():
         raise ValueError("expected every byte, and numbers from 0 on")
     if not all({left, right, left + right} <= pieces.keys() for left, right in joined):
         raise ValueError("expected pieces that are joined from pieces")
@@ -175,7 +168,7 @@ def _checked(model: Any) -> tuple[dict[str, int], list[tuple[str, str]]]:
 
 def _readable(piece: str) -> str:
     """Write a piece of the library's, a letter for each byte, as its reader would."""
-    raw = bytes(_BYTE_OF[letter] for letter in piece)
+    raw = bytes(BYTE_OF[letter] for letter in piece)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,12 +1,19 @@
 """A viewer of all heads of a model: give it the weights and the tokens, and look."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from attention_book.foundations.bilingual import Language, chosen_language
-from attention_book.live.viewer.kinds import Kind, Sides, kinds_of_modules
-from attention_book.live.viewer.layouts import captured, layers_of
+from attention_book.foundations.labels import Spelling
+from attention_book.live.viewer.kinds import Direction, Kind, Sides, kinds_of_modules
+from attention_book.live.viewer.layouts import EAGER, Layers, Sentence, captured, layers_of
+from attention_book.live.viewer.tokens import Reader
 from attention_book.live.viewer.viewer import Viewer
+from attention_book.live.viewer.weights import BYTES
 
 
 class HeadViewer(Viewer):
@@ -23,24 +30,44 @@ class HeadViewer(Viewer):
     Each of the four arguments with weights takes numbers nested [layer][head][query][key], a
     tensor of these axes, or a tensor for each layer, (head, query, key) or with a batch before it:
     a model of Hugging Face returns the last in its output, under the same names. What ``generate``
-    returns, a tuple for each step, is put together row by row.
+    returns, a tuple for each step, is put together row by row. The whole output can be given as
+    well; with ``beam_indices`` in it the rows of a beam search are found.
+
+    Tokens are shown as people read them (:func:`~attention_book.foundations.token_labels`): of
+    ``Ġthe`` and ``▁the`` is seen ␣the, and a character that is cut into bytes with its part, as
+    in 在(1/2). A sentence of Hebrew or Arabic runs from right to left.
 
     Args:
         attention: What :func:`~attention_book.inspection.capture_attention` gives; the kinds
-            follow from the names of the modules. Or weights of one kind.
-        tokens: The tokens of both sides.
+            follow from the names of the modules. Or weights of one kind. Or the output of a model
+            of Hugging Face or of its ``generate``.
+        tokens: The tokens of both sides: strings in any sequence, or what a tokenizer returns;
+            numbers if there is a ``tokenizer``.
         source: The tokens that the encoder reads.
         target: The tokens that the decoder reads.
         attentions: Weights of one kind.
         encoder_attentions: The encoder's self-attention; its tokens are ``source``.
         decoder_attentions: The decoder's self-attention; its tokens are ``target``.
         cross_attentions: Attention from ``target`` to ``source``.
-        batch: Which sentence of a batch, from 0.
+        attention_mask: Of the tokenizer, (sentence, token): padding is left out, of ``source`` or
+            of ``tokens``; what was written behind them is none.
+        decoder_attention_mask: The same for ``target``.
+        beam_indices: Of ``generate``: the row of each step in which a sentence was written.
+        batch: Which sentence of a batch, from 0; of ``generate``, which of those returned.
+        tokenizer: The tokenizer of the tokens; it names numbers, and knows its spelling.
+        spelling: How the tokens are spelled, if it cannot be seen from them: "text",
+            "byte-level" or "sentencepiece".
+        layers: Which layers to show, counted from 1; by default all.
+        heads: Which heads of each, counted from 1.
+        direction: "ltr" or "rtl"; by default a sentence runs as its first letter does.
+        limit: The largest page in MB; None: any. Browsers hardly open larger ones.
         language: "zh" or "en"; by default the one of ``set_language``, or of the browser.
 
     Raises:
-        ValueError: if there are no weights, if they are none (scores, or not a number), if their
-            shape is none of these, or if the tokens are not as many as rows and columns.
+        ValueError: if there are no weights, if they are none (scores, or not a number, or those
+            of a model in train mode), if their shape is none of these, if it cannot be told which
+            rows are the sentence's, if the tokens are not as many as rows and columns, or if the
+            page would be larger than ``limit``.
 
     >>> import torch
     >>> weights = torch.eye(3).expand(2, 4, 3, 3)            # (layer, head, query, key)
@@ -69,37 +96,72 @@ class HeadViewer(Viewer):
         self,
         attention: Any = None,
         *,
-        tokens: Sequence[str] | None = None,
-        source: Sequence[str] | None = None,
-        target: Sequence[str] | None = None,
+        tokens: Any = None,
+        source: Any = None,
+        target: Any = None,
         attentions: Any = None,
         encoder_attentions: Any = None,
         decoder_attentions: Any = None,
         cross_attentions: Any = None,
-        batch: int = 0,
+        attention_mask: Any = None,
+        decoder_attention_mask: Any = None,
+        beam_indices: Any = None,
+        batch: int | None = None,
+        tokenizer: Any = None,
+        spelling: Spelling | None = None,
+        layers: Sequence[int] | None = None,
+        heads: Sequence[int] | None = None,
+        direction: Direction | None = None,
+        limit: int | float | None = 64,
         language: Language | None = None,
     ) -> None:
-        sides = Sides(tokens=tokens, source=source, target=target)
-        if isinstance(attention, Mapping):
-            kinds = kinds_of_modules(captured(attention, batch), sides)
+        weights = {
+            "attention": attention,
+            "attentions": attentions,
+            "encoder_attentions": encoder_attentions,
+            "decoder_attentions": decoder_attentions,
+            "cross_attentions": cross_attentions,
+        }
+        output = output_of(attention)
+        if output is not None:
+            given = {name: each for name, each in weights.items() if each is not None}
+            weights = {**output.weights, **given, "attention": None}
+            beam_indices = output.beam_indices if beam_indices is None else beam_indices
+        sentence = Sentence(
+            batch=batch,
+            beams=None if beam_indices is None else torch.as_tensor(beam_indices),
+            count=None if output is None else output.count,
+        )
+        reader = Reader(tokenizer=tokenizer, spelling=spelling, place=sentence.place)
+        if output is not None and tokenizer is not None and tokens is None and target is None:
+            tokens, target = output.written(sentence.place)
+        sides = Sides(
+            tokens=reader.labels("tokens", tokens),
+            source=reader.labels("source", source),
+            target=reader.labels("target", target),
+            attention_mask=attention_mask,
+            decoder_attention_mask=decoder_attention_mask,
+            sentence=sentence,
+            layers=layers,
+            heads=heads,
+            direction=direction,
+        )
+        if isinstance(weights["attention"], Mapping):
+            found = kinds_of_modules(captured(weights["attention"], sentence))
         else:
-            given = {
-                ("attention", "attention"): attention,
-                ("attention", "attentions"): attentions,
-                ("encoder", "encoder_attentions"): encoder_attentions,
-                ("decoder", "decoder_attentions"): decoder_attentions,
-                ("cross", "cross_attentions"): cross_attentions,
+            found = {
+                key: layers_of(name, weights[name], sentence, is_cross=is_cross)
+                for name, (key, is_cross) in ARGUMENTS.items()
+                if weights.get(name) is not None
             }
-            kinds = [
-                sides.kind(key, layers_of(name, weights, batch))
-                for (key, name), weights in given.items()
-                if weights is not None
-            ]
-        if not kinds:
+        if not found:
             raise ValueError(
                 "expected weights: attention, attentions, encoder_attentions, decoder_attentions"
                 " or cross_attentions; got none"
             )
+        shown = {key: sides.shown(key, each) for key, each in found.items()}
+        check_size(shown, limit)
+        kinds = [sides.kind(key, each, shown[key]) for key, each in found.items()]
         self.kinds = {kind.key: kind for kind in kinds}
         self.state = self._begin(kinds, language)
 
@@ -120,8 +182,8 @@ class HeadViewer(Viewer):
         Args:
             kind: "encoder", "decoder", "cross", "attention", or the name of a module.
             places: ``layer``, ``head``, ``query`` and ``key``, counted from 1 as the viewer
-                does; head 0 is the mean of a layer's heads, query or key 0 is none. And
-                ``threshold``, from 0 to 0.5: smaller weights are not drawn.
+                does; head 0 is the mean of the layer's heads that are shown, query or key 0 is
+                none. And ``threshold``, from 0 to 0.5: smaller weights are not drawn.
 
         Raises:
             ValueError: if there is no such kind or place.
@@ -131,26 +193,116 @@ class HeadViewer(Viewer):
         >>> viewer.at(layer=2, head=0, threshold=0.1).state["layer"]
         2
         """
-        name = self.state["kind"] if kind is None else kind
-        if name not in self.kinds:
+        if kind is not None and kind not in self.kinds:
             raise ValueError(f"kind: expected one of {', '.join(self.kinds)}, got {kind!r}")
-        found = self.kinds[name]
-        layers, heads, queries, keys = found.weights.shape
-        most = {"layer": layers, "head": heads, "query": queries, "key": keys, "threshold": 0.5}
-        for place_, value in places.items():
-            least = 1 if place_ == "layer" else 0
-            if place_ not in most or not least <= value <= most[place_]:
-                expected = f"from {least} to {most[place_]}" if place_ in most else ", ".join(most)
-                raise ValueError(f"{place_}: expected {expected}, got {value}")
+        found = self.kinds[self.state["kind"] if kind is None else kind]
+        queries, keys = found.weights.shape[2:]
+        known: dict[str, Sequence[int]] = {
+            "layer": found.layers,
+            "head": (0, *found.heads),
+            "query": range(queries + 1),
+            "key": range(keys + 1),
+        }
+        for name, value in places.items():
+            if name == "threshold" and 0 <= value <= 0.5:
+                continue
+            if name in known and value in known[name]:
+                continue
+            expected = "from 0 to 0.5" if name == "threshold" else ", ".join([*known, "threshold"])
+            if name in known:
+                least, most = min(known[name]), max(known[name])
+                is_whole = len(known[name]) == most - least + 1
+                listed = f"one of {', '.join(map(str, known[name]))}"
+                expected = f"from {least} to {most}" if is_whole else listed
+            raise ValueError(f"{name}: expected {expected}, got {value}")
         copy = object.__new__(type(self))
         copy.kinds = self.kinds
-        start = {} if kind is None else {"kind": name, **found.first(), "key": 0}
+        start = {} if kind is None else {"kind": kind, **found.first(), "key": 0}
         copy.state = {**self.state, **start, **places}
         return copy
 
     def __repr__(self) -> str:
         """Return its kinds and their sizes."""
         return f"HeadViewer({'; '.join(map(described, self.kinds.values()))})"
+
+
+FIELDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+#: The kind of each argument, and whether its keys are other tokens than its queries.
+ARGUMENTS: dict[str, tuple[str, bool | None]] = {
+    "attention": ("attention", None),
+    "attentions": ("attention", False),
+    "encoder_attentions": ("encoder", False),
+    "decoder_attentions": ("decoder", False),
+    "cross_attentions": ("cross", True),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What a model of transformers, or its ``generate``, returned.
+
+    Attributes:
+        weights: What it has of attention, by the names of its fields.
+        beam_indices: For each sentence the row of each step.
+        sequences: The numbers of the tokens that were written, with the prompt's.
+    """
+
+    weights: dict[str, Any]
+    beam_indices: Any = None
+    sequences: Any = None
+
+    @property
+    def count(self) -> int | None:
+        """How many sentences came back."""
+        return None if self.sequences is None else len(self.sequences)
+
+    def written(self, place: int) -> tuple[Any, Any]:
+        """Return the numbers of a sentence, as ``tokens`` or as ``target``."""
+        if self.sequences is None:
+            return None, None
+        found = self.sequences[place] if place < len(self.sequences) else None
+        return (None, found) if "decoder_attentions" in self.weights else (found, None)
+
+
+def output_of(given: Any) -> Output | None:
+    """Return the output of a model, if it is one.
+
+    Raises:
+        ValueError: if it is one without attention.
+    """
+    take = given.get if isinstance(given, Mapping) else lambda name: getattr(given, name, None)
+    is_output = hasattr(given, "to_tuple") or any(
+        name in given if isinstance(given, Mapping) else hasattr(given, name) for name in FIELDS
+    )
+    if not is_output:
+        return None
+    weights = {name: take(name) for name in FIELDS if take(name) is not None}
+    if not weights:
+        raise ValueError(
+            f"attention: expected an output with attentions, got {type(given).__name__} without;"
+            f" {EAGER}"
+        )
+    return Output(weights=weights, beam_indices=take("beam_indices"), sequences=take("sequences"))
+
+
+def check_size(shown: Mapping[str, Layers], limit: int | float | None) -> None:
+    """See that a page is not larger than a browser opens.
+
+    Raises:
+        ValueError: if it would be.
+    """
+    parts = []
+    size = 0.0
+    for key, found in shown.items():
+        heads, queries, keys = found.weights[0].shape
+        size += len(found.weights) * heads * queries * keys * BYTES / 1e6
+        parts.append(f"{key}: {len(found.weights)} layers × {heads} heads × {queries} × {keys}")
+    if limit is not None and size > limit:
+        raise ValueError(
+            f"limit: expected a page of at most {limit:g} MB, got one of up to {size:.0f} MB"
+            f" ({'; '.join(parts)}); show some of it, layers=[1, 2] or heads=[1, 2], or fewer"
+            f" tokens; or allow it, limit={math.ceil(size)}"
+        )
 
 
 def described(kind: Kind) -> str:

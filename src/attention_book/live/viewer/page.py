@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -50,8 +51,8 @@ def place(widget: str, state: Mapping[str, Any]) -> str:
 
 def page(widget: str, state: Mapping[str, Any], title: str) -> str:
     """Return a file that needs no other and no network."""
-    style = bundle.styles() + STYLE
-    script = (
+    style = without_comments(bundle.styles() + STYLE)
+    script = without_comments(
         bundle.script(["page/page", "page/file"])
         + LANGUAGE.format(language=json.dumps(state["language"]))
         + bundle.registered(f"widgets/{widget}")
@@ -72,6 +73,15 @@ def frame(widget: str, state: Mapping[str, Any], title: str) -> str:
         f'<iframe title="{escape(title)}" srcdoc="{escape(page(widget, state, title))}"'
         ' style="width: 100%; height: 46rem; border: 0"></iframe>'
     )
+
+
+def without_comments(text: str) -> str:
+    """Return a script or a style sheet without the comments that stand on lines of their own.
+
+    >>> without_comments("/* What it does,\\n   and why. */\\na = 1; /* stays */\\n")
+    'a = 1; /* stays */\\n'
+    """
+    return re.sub(r"^ *(?:/\*.*?\*/|// [^\n]*)\n", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
 def source_hash(text: str) -> str:

@@ -54,8 +54,11 @@ export function bytesOf(token) {
   return found ? found[1].split(" ").map((byte) => parseInt(byte, 16)) : utf8(token.replaceAll("▁", " "));
 }
 
+/** Whether a piece is bytes that are no whole characters. */
+export const isSpelledOut = (token) => SPELLED_OUT.test(token);
+
 // By hand, for the book is drawn where there is no TextEncoder.
-function utf8(text) {
+export function utf8(text) {
   return [...text].flatMap((letter) => {
     const code = letter.codePointAt(0), more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
     if (!more) return [code];
@@ -67,7 +70,8 @@ function utf8(text) {
 /* What may follow these first bytes; after all others any of the second kind. */
 const SECOND = new Map([[0xe0, [0xa0, 0xbf]], [0xed, [0x80, 0x9f]], [0xf0, [0x90, 0xbf]], [0xf4, [0x80, 0x8f]]]);
 
-function characters(bytes) {
+/** The text of bytes; what is no whole character becomes U+FFFD. */
+export function characters(bytes) {
   let text = "";
   for (let at = 0; at < bytes.length; ) {
     const lead = bytes[at++];

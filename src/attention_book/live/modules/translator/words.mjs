@@ -1,5 +1,5 @@
 /* A list of words: each lights up when it is touched, and arrow keys walk along it. */
-import { both, el, freshId, visible } from "../page/words.mjs";
+import { both, direction, el, freshId, visible } from "../page/words.mjs";
 import { inLine } from "./pieces.mjs";
 
 /** `touch(place, stays)`: a word was focused or clicked (it stays), or a pointer is above it;
@@ -8,7 +8,7 @@ export function wordList(title, { touch, leave }) {
   const id = freshId(), list = el("div", { class: "live-words", role: "toolbar", "aria-labelledby": id });
   list.addEventListener("keydown", (event) => {
     const words = [...list.children], here = words.indexOf(document.activeElement);
-    const to = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: words.length - 1 }[event.key];
+    const on = list.dir === "rtl" ? -1 : 1, to = { ArrowRight: here + on, ArrowLeft: here - on, Home: 0, End: words.length - 1 }[event.key];
     if (here < 0 || !words[to]) return;
     event.preventDefault();
     words.forEach((word, i) => { word.tabIndex = i === to ? 0 : -1; });
@@ -32,6 +32,7 @@ export function wordList(title, { touch, leave }) {
         return button;
       }));
       list.lang = lang;
+      list.dir = direction(tokens);
     },
     /** Mark the words of these places with a class. */
     mark(name, places) {

@@ -1,11 +1,11 @@
 /* A viewer of attention heads: all of them small, one large, and the words on both sides. The contract of
    anywidget, `render({ model, el })`: the same module runs in a page, in a notebook and in a file. */
-import { between } from "../page/address.mjs";
+import { between, oneOf } from "../page/address.mjs";
 import { control } from "../page/controls.mjs";
 import { both, el, freshId, inOneLanguage } from "../page/words.mjs";
 import { grid } from "./heads/grid.mjs";
 import { map } from "./heads/map.mjs";
-import { explain, table } from "./heads/reading.mjs";
+import { explain, legend, table } from "./heads/reading.mjs";
 import { sentence } from "./heads/sentence.mjs";
 import { checked, columnOf, kindOf, rowOf, weightsOf } from "./heads/weights.mjs";
 
@@ -18,9 +18,10 @@ const upTo = (count, least) => (text, model) => {
   const kind = kindOf(model.get("data"), model.get("kind")), value = between(least, count(kind))(text);
   return Number.isInteger(value) ? value : undefined;
 };
+const among = (numbers) => (text, model) => oneOf(numbers(kindOf(model.get("data"), model.get("kind"))))(text);
 const address = {
   kind: (text, model) => model.get("data").kinds.find(({ key }) => key === text)?.key,
-  layer: upTo((kind) => kind.weights.length, 1), head: upTo((kind) => kind.weights[0].length, 0),
+  layer: among(({ layers }) => layers), head: among(({ heads }) => [0, ...heads]),
   query: upTo((kind) => kind.queries.length, 0), key: upTo((kind) => kind.keys.length, 0), threshold: between(0, 0.5),
 };
 
@@ -30,7 +31,7 @@ function still(state) {
   const { element, light } = map({ ...now, weights, width: NARROW, labelId });
   light(now.query, now.key);
   return el("div", { class: "live live-heads" }, el("p", { id: labelId, class: "live-hidden" }, both(TITLE)),
-    el("div", { class: "live-frame" }, element), el("p", { class: "live-readout" }, both(explain(now, weights))));
+    el("div", { class: "live-frame" }, element), el("p", { class: "live-readout" }, both(explain(now, weights))), legend(now.kind));
 }
 
 function render({ model, el: root }) {
@@ -119,11 +120,11 @@ class View {
     this.grid?.close();
     this.grid = grid({ kind, choose: (layer, head) => this.set({ layer, head }) });
     this.heads.replaceChildren(this.grid.element);
-    const side = (name, title, tokens) => sentence({ title, tokens,
+    const side = (name, title, tokens, direction) => sentence({ title, tokens, direction,
       point: (n) => this.point({ query: 0, key: 0, [name]: n }), press: (n) => this.press({ query: 0, key: 0, [name]: n }) });
-    this.queries = side("query", ["查询", "Queries"], kind.queries);
-    this.keys = side("key", ["键", "Keys"], kind.keys);
-    this.sentences.replaceChildren(this.queries.element, this.keys.element);
+    this.queries = side("query", ["查询", "Queries"], kind.queries, kind.directions[0]);
+    this.keys = side("key", ["键", "Keys"], kind.keys, kind.directions[1]);
+    this.sentences.replaceChildren(this.queries.element, this.keys.element, ...legend(kind));
   }
 
   /** Where a pointer or the focus is, as long as it is there. */

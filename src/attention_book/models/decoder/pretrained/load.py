@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from attention_book.foundations.environment import from_extra
+from attention_book.foundations.labels import token_labels
 from attention_book.foundations.shapes import TokenIds
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.model import DecoderLanguageModel
@@ -63,18 +64,14 @@ folder: expected a tokenizer.json, got none
         return text
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
-        """Return how each token reads; one that is no text by itself as the tokenizer writes it.
+        """Return how each token reads: :func:`~attention_book.foundations.token_labels`.
 
         Raises:
             PretrainedError: if there is no tokenizer.
         """
         tokenizer = self._known_tokenizer()
-        shown = []
-        for number in ids:
-            text = tokenizer.decode([number], skip_special_tokens=False).strip()
-            whole = text and "\N{REPLACEMENT CHARACTER}" not in text
-            shown.append(text if whole else tokenizer.id_to_token(number) or f"<{number}>")
-        return shown
+        names = [tokenizer.id_to_token(number) or f"<{number}>" for number in ids]
+        return list(token_labels(names, tokenizer=tokenizer))
 
     def _known_tokenizer(self) -> Any:
         if self.tokenizer is None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.course.diagnosis import check_up_language
+from attention_book.foundations import visible_label
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.inspection import capture_attention
 from attention_book.live import HeadViewer
@@ -113,7 +114,7 @@ def look_into(folder: str, text: str) -> Look:
         _look(seen[f"blocks.{layer}.attention"][0][0], layer, config.window(layer))
         for layer in range(config.num_layers)
     )
-    viewer = HeadViewer(seen, tokens=tokens)
+    viewer = HeadViewer(seen, tokens=tokens, spelling="text")
     return Look(
         found=found,
         tokens=tokens,
@@ -170,7 +171,7 @@ def _language_model_told(look: Look, folder: str) -> Iterator[str]:
     kind = f"{look.found.family} {config.num_layers} × {config.num_heads} ({kv_heads})"
     yield visible(folder)
     yield spoken(Bilingual(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters"))
-    yield "  " + visible(" | ".join(look.tokens))
+    yield "  " + visible(" | ".join(map(visible_label, look.tokens)))
     if look.loss is not None:
         loss = f"{look.loss:.3f}"
         yield spoken(

@@ -1,8 +1,8 @@
 /* All heads at a glance: a row for each layer, a column for each head, and their mean. One stop of the
    keyboard; arrow keys choose, as among radio buttons. */
 import { both, el, freshId, svg } from "../../page/words.mjs";
-import { ink, pooled } from "./ink.mjs";
-import { weightsOf } from "./weights.mjs";
+import { ink, mirrored, pooled } from "./ink.mjs";
+import { unpacked } from "./weights.mjs";
 
 const FINEST = 40, SLICE = 8; // rows and columns of a small map; milliseconds of drawing at a time
 
@@ -12,8 +12,7 @@ export const nameOf = (layer, head) => (head
 
 /** Draw the grid of a kind; `choose(layer, head)` hears what the reader takes. */
 export function grid({ kind, choose }) {
-  const layers = kind.weights.length, heads = [...kind.weights[0].keys()].map((n) => n + 1);
-  if (heads.length > 1) heads.push(0);
+  const { layers } = kind, heads = kind.heads.length > 1 ? [...kind.heads, 0] : kind.heads;
   const titleId = freshId(), buttons = new Map(), waiting = [];
   const button = (layer, head) => {
     const found = el("button", {
@@ -25,23 +24,24 @@ export function grid({ kind, choose }) {
     return found;
   };
   function step(event, layer, head) {
-    const at = heads.indexOf(head);
+    const at = heads.indexOf(head), row = layers.indexOf(layer);
     const [l, h] = {
-      ArrowLeft: [layer, at - 1], ArrowRight: [layer, at + 1], ArrowUp: [layer - 1, at], ArrowDown: [layer + 1, at],
-      Home: [layer, 0], End: [layer, heads.length - 1],
-    }[event.key] ?? [0, 0];
-    if (!buttons.has(`${l}.${heads[h]}`)) return;
+      ArrowLeft: [row, at - 1], ArrowRight: [row, at + 1], ArrowUp: [row - 1, at], ArrowDown: [row + 1, at],
+      Home: [row, 0], End: [row, heads.length - 1],
+    }[event.key] ?? [-1, 0];
+    const found = buttons.get(`${layers[l]}.${heads[h]}`);
+    if (!found) return;
     event.preventDefault();
-    choose(l, heads[h]);
-    buttons.get(`${l}.${heads[h]}`).focus();
+    choose(layers[l], heads[h]);
+    found.focus();
   }
   const element = el("div", { class: "live-heads-all" },
     el("p", { class: "live-note", id: titleId }, both(["每行一层，每列一个头", "A row for each layer, a column for each head"])),
     el("div", { class: "live-scroll" }, el("div", { class: "live-heads-grid", role: "radiogroup", "aria-labelledby": titleId },
       el("span", { "aria-hidden": "true" }),
       heads.map((head) => el("span", { class: "live-note", "aria-hidden": "true" }, both(head ? String(head) : ["平均", "mean"]))),
-      Array.from({ length: layers }, (_, n) => [
-        el("span", { class: "live-note", "aria-hidden": "true" }, String(n + 1)), heads.map((head) => button(n + 1, head)),
+      layers.map((layer) => [
+        el("span", { class: "live-note", "aria-hidden": "true" }, String(layer)), heads.map((head) => button(layer, head)),
       ]))));
   element.querySelector(".live-heads-grid").style.setProperty("--heads", heads.length);
 
@@ -66,8 +66,8 @@ export function grid({ kind, choose }) {
 }
 
 function small(kind, layer, head) {
-  const whole = { weights: weightsOf(kind, layer, head), rows: kind.queries.length, columns: kind.keys.length };
+  const whole = { weights: unpacked(kind, layer, head), rows: kind.queries.length, columns: kind.keys.length };
   const { weights, rows, columns } = pooled(whole, FINEST);
   return svg("svg", { "aria-hidden": "true", viewBox: `0 0 ${columns} ${rows}`, preserveAspectRatio: "none" },
-    ink({ weights, columns, cell: 1 }));
+    mirrored(kind, columns, ink({ weights, columns, cell: 1 })));
 }

@@ -34,3 +34,7 @@ export function pooled({ weights, rows, columns }, most) {
   });
   return { weights: found, rows: height, columns: width };
 }
+
+/** A map of this width, turned where its keys are read from right to left. */
+export const mirrored = ({ directions }, width, drawn) => (directions[1] === "rtl"
+  ? svg("g", { transform: `translate(${width} 0) scale(-1 1)` }, drawn) : drawn);

@@ -1,9 +1,10 @@
 /* What a head shows, in a sentence of each language; and all its numbers, in a table. */
-import { both, el, number, visible } from "../../page/words.mjs";
+import { both, el, isolated, number, visible } from "../../page/words.mjs";
 import { nameOf } from "./grid.mjs";
 import { FAINT } from "./ink.mjs";
-import { columnOf, rowOf, share } from "./weights.mjs";
+import { columnOf, rowOf, share, sumOf } from "./weights.mjs";
 
+const ENOUGH = 0.95, PART = /.\((\d)\/(\d)\)/u; // of a row's sum; a mark of foundations.labels
 const MOST = 3, ROWS = 12; // words named in a sentence; rows of the table written at a time
 
 export function explain({ kind, layer, head, query, key, threshold }, weights) {
@@ -13,16 +14,16 @@ export function explain({ kind, layer, head, query, key, threshold }, weights) {
 }
 
 function looks({ kind, query, key }, weights) {
-  const from = query && visible(kind.queries[query - 1]), to = key && visible(kind.keys[key - 1]);
+  const from = query && isolated(visible(kind.queries[query - 1])), to = key && isolated(visible(kind.keys[key - 1]));
   if (query && key) {
     const weight = number(rowOf(kind, weights, query)[key - 1], 3);
     return [`“${from}”给“${to}”的权重是 ${weight}。`, `“${from}” gives “${to}” the weight ${weight}.`];
   }
   if (query) {
-    const row = rowOf(kind, weights, query), best = greatest(row, kind.keys);
+    const row = rowOf(kind, weights, query), best = greatest(row, kind.keys), [lackZh, lackEn] = lacking(kind, weights, query);
     return best.length
-      ? [`“${from}”看得最多的是${best.map(([word, n]) => `“${word}” ${n}`).join("、")}。`,
-        `“${from}” looks most at ${best.map(([word, n]) => `“${word}” ${n}`).join(", ")}.`]
+      ? [`“${from}”看得最多的是${best.map(([word, n]) => `“${word}” ${n}`).join("、")}。${lackZh}`,
+        `“${from}” looks most at ${best.map(([word, n]) => `“${word}” ${n}`).join(", ")}.${lackEn}`]
       : [`“${from}”什么也没看：这一行的权重都是 0。`, `“${from}” looks at nothing: all weights of its row are 0.`];
   }
   if (key) {
@@ -35,7 +36,23 @@ function looks({ kind, query, key }, weights) {
   return ["指着一个词，看它的一行。", "Point at a word to see its row."];
 }
 
-const greatest = (weights, names) => [...weights].map((weight, i) => [visible(names[i]), weight])
+/** A row need not sum to 1: a sink has taken its share, or columns were cut away. */
+function lacking(kind, weights, query) {
+  const sum = sumOf(kind, weights, query);
+  return sum < ENOUGH ? [`这一行之和是 ${number(sum, 2)}。`, ` Its row sums to ${number(sum, 2)}.`] : ["", ""];
+}
+
+/** What the marks of cut characters mean, where there are any. */
+export function legend({ queries, keys }) {
+  const marked = [...queries, ...keys].find((token) => PART.test(token));
+  if (!marked) return [];
+  const [example, , count] = PART.exec(marked);
+  return [el("p", { class: "live-note" }, both([
+    `${example} 是被分词器切成字节的一个字的一部分，这个字共有 ${count} 部分。`,
+    `${example} is a part of a character that the tokenizer has cut into bytes; it has ${count} parts.`]))];
+}
+
+const greatest = (weights, names) => [...weights].map((weight, i) => [isolated(visible(names[i])), weight])
   .filter(([, weight]) => weight >= FAINT).sort((a, b) => b[1] - a[1]).slice(0, MOST)
   .map(([word, weight]) => [word, number(weight, 2)]);
 
@@ -54,6 +71,7 @@ export function table({ kind, weights, element }) {
     kind.keys.map((token) => el("th", { scope: "col" }, el("bdi", { translate: "no" }, visible(token))))));
   const body = el("tbody", {});
   element.replaceChildren(head, body);
+  element.setAttribute("dir", kind.directions[1]);
   let i = 0, timer = 0;
   function more() {
     for (let end = i + ROWS; i < Math.min(end, kind.queries.length); i++) body.append(el("tr", {},

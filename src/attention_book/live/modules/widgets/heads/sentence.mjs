@@ -3,7 +3,7 @@
 import { both, el, freshId, number, visible } from "../../page/words.mjs";
 
 /** `point(n)` hears where a pointer or the focus is, 0 where it leaves; `press(n)` hears a click. */
-export function sentence({ title, tokens, point, press }) {
+export function sentence({ title, tokens, direction, point, press }) {
   const titleId = freshId();
   const weights = tokens.map(() => el("span", { class: "live-weight", "aria-hidden": "true" }));
   const words = tokens.map((token, i) => el("button", {
@@ -14,13 +14,14 @@ export function sentence({ title, tokens, point, press }) {
   }, el("bdi", { translate: "no" }, visible(token)), weights[i]));
   const enter = (at) => words.forEach((word, i) => word.setAttribute("tabindex", i === at ? "0" : "-1"));
   function step(event, i) {
-    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: words.length - 1 }[event.key];
+    const on = direction === "rtl" ? -1 : 1;
+    const to = { ArrowLeft: i - on, ArrowRight: i + on, ArrowUp: i - 1, ArrowDown: i + 1, Home: 0, End: words.length - 1 }[event.key];
     if (!words[to]) return;
     event.preventDefault();
     words[to].focus();
   }
   return {
-    element: el("div", { class: "live-sentence", role: "group", "aria-labelledby": titleId },
+    element: el("div", { class: "live-sentence", role: "group", "aria-labelledby": titleId, dir: direction },
       el("span", { class: "live-note", id: titleId }, both(title)), words),
     /** `lit` is the word itself; `given` the weights that fill the words, or null; `pressed` stays. */
     follow({ lit, given, pressed, threshold }) {

@@ -1,5 +1,11 @@
 /* What the viewer was given: for each kind of attention its tokens, and for each head its weights in
-   thousandths, row by row. Layers, heads and tokens are numbered from 1; head 0 is the mean of all heads. */
+   thousandths, row by row, packed by attention_book.live.viewer.weights. Layers and heads have the numbers
+   of their model, from 1; head 0 is the mean of the heads that are there. Tokens are numbered from 1. */
+
+const LOW = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-", HIGH = "!#$%()*,./:;=?@", END = "|";
+const CODES = new Int16Array(128); // a letter's part of a number; one that a second follows, negative
+[...LOW].forEach((letter, i) => { CODES[letter.charCodeAt(0)] = i; });
+[...HIGH].forEach((letter, i) => { CODES[letter.charCodeAt(0)] = -64 * (i + 1); });
 
 const kept = new WeakMap();
 
@@ -9,16 +15,31 @@ export const kindOf = (data, key) => data.kinds.find((kind) => kind.key === key)
 export function weightsOf(kind, layer, head) {
   if (!kept.has(kind)) kept.set(kind, new Map());
   const found = kept.get(kind), name = `${layer}.${head}`;
-  if (!found.has(name)) found.set(name, head ? read(kind.weights[layer - 1][head - 1]) : mean(kind.weights[layer - 1]));
+  if (!found.has(name)) found.set(name, unpacked(kind, layer, head));
   return found.get(name);
 }
 
-const read = (thousandths) => Float32Array.from(thousandths, (each) => each / 1000);
-
-function mean(heads) {
-  const sum = new Float32Array(heads[0].length);
-  for (const head of heads) for (let i = 0; i < sum.length; i++) sum[i] += head[i];
+/** The same, read anew: a thousand heads, each looked at once, need not be kept. */
+export function unpacked(kind, layer, head) {
+  const heads = kind.weights[kind.layers.indexOf(layer)];
+  const sum = new Float32Array(kind.queries.length * kind.keys.length);
+  if (head) return read(heads[kind.heads.indexOf(head)], kind.keys.length, sum).map((each) => each / 1000);
+  for (const each of heads) read(each, kind.keys.length, sum);
   return sum.map((each) => each / (1000 * heads.length));
+}
+
+/** Add the thousandths of a head to numbers; where a row ends early, the rest of it is 0. */
+function read(text, columns, sum) {
+  for (let at = 0, row = 0, place = 0; at < text.length; at++) {
+    if (text[at] === END) {
+      row += columns;
+      place = row;
+      continue;
+    }
+    const code = CODES[text.charCodeAt(at)];
+    sum[place++] += code < 0 ? CODES[text.charCodeAt(++at)] - code : code;
+  }
+  return sum;
 }
 
 /** What a query gives to each key. */
@@ -39,6 +60,9 @@ export function share(weights, threshold) {
   return all ? drawn / all : 1;
 }
 
+/** What a query gives to all keys together. */
+export const sumOf = (kind, weights, query) => rowOf(kind, weights, query).reduce((sum, each) => sum + each, 0);
+
 /** The state as it can be shown, whoever wrote it: an address, or a cell of a notebook. */
 export function checked(state) {
   const kind = kindOf(state.data, state.kind);
@@ -46,8 +70,8 @@ export function checked(state) {
     (Number.isInteger(value) && value >= least && value <= most ? value : otherwise);
   return {
     kind, threshold: Math.min(1, Math.max(0, Number(state.threshold) || 0)),
-    layer: within(state.layer, 1, kind.weights.length, kind.first.layer),
-    head: within(state.head, 0, kind.weights[0].length, kind.first.head),
+    layer: kind.layers.includes(state.layer) ? state.layer : kind.first.layer,
+    head: [0, ...kind.heads].includes(state.head) ? state.head : kind.first.head,
     query: within(state.query, 0, kind.queries.length, 0), key: within(state.key, 0, kind.keys.length, 0),
   };
 }
