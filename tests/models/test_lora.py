@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -287,3 +288,125 @@ def test_evaluation_mode_is_kept() -> None:
     assert not any(module.training for module in model.modules())
     merge_lora(model)
     assert not any(module.training for module in model.modules())
+
+
+ORDERS = [["W_q", "W_v"], ["W_v", "W_q"], {"W_q", "W_v"}]
+
+
+def with_changes(base: nn.Module, targets, *, rank: int = 2, alpha: float | None = None):
+    """A copy of a model with changes."""
+    model = copy.deepcopy(base)
+    add_lora(model, targets, rank=rank, alpha=alpha)
+    return model
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_saved_changes_say_which_rows_they_change(order, tokens, tmp_path) -> None:
+    """The kind: numbers whose meaning hangs on the order in which something was built."""
+    base = language_model()
+    model = shaken(with_changes(base, ["W_q", "W_v"]))
+    apart = with_changes(base, order)
+    load_lora(apart, lora_state(model))
+    assert torch.equal(apart(tokens), model(tokens))
+    apart = with_changes(base, order)
+    apart.load_state_dict(model.state_dict())
+    assert torch.equal(apart(tokens), model(tokens))
+    one_by_one = copy.deepcopy(base)
+    for target in order:
+        add_lora(one_by_one, [target], rank=2)
+    load_lora(one_by_one, lora_state(model))
+    assert torch.equal(one_by_one(tokens), model(tokens))
+    save_file(lora_state(model), tmp_path / "changes.safetensors")  # names are kept by any format
+    apart = with_changes(base, order)
+    load_lora(apart, load_file(tmp_path / "changes.safetensors"))
+    assert torch.equal(apart(tokens), model(tokens))
+
+
+def test_changes_of_a_fused_matrix_fit_three_matrices(tokens) -> None:
+    fused = MultiHeadAttention(d_model=8, num_heads=2).double()
+    apart = MultiHeadAttention(d_model=8, num_heads=2, fused=False).double()
+    for letter, rows in zip("qkv", fused.W_qkv.weight.detach().chunk(3), strict=True):
+        getattr(apart, f"W_{letter}").load_state_dict({"weight": rows})
+    apart.W_o.load_state_dict(fused.W_o.state_dict())
+    for each in (fused, apart):
+        add_lora(each, ["W_v", "W_q"], rank=2, alpha=3)
+    load_lora(apart, lora_state(shaken(fused)))
+    x = torch.randn(2, 5, 8).double()
+    torch.testing.assert_close(apart(x, x, x), fused(x, x, x), **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"alpha": 1}, "with alpha=1, as this model's has, got one with alpha=16; call add_lora"),
+        ({"alpha": None}, "with alpha=2, as this model's has, got one with alpha=16"),
+        ({"rank": 3}, r"expected the shape \(3, 10\), got \(2, 10\)"),
+        ({"targets": ["W_q", "W_k"]}, r"state: .* got .*W_k.A"),
+        ({"targets": ["W_qkv"]}, r"state: .* got .*W_q.A"),
+        ({"base": True}, "got one of another matrix; load it into a copy of the model"),
+    ],
+    ids=str,
+)
+def test_changes_that_would_mean_something_else_are_refused(other, message) -> None:
+    """The kind: what decides the meaning of saved numbers is saved with them, and compared."""
+    base = language_model()
+    model = shaken(with_changes(base, ["W_q", "W_v"], alpha=16))
+    settings = {"targets": ["W_q", "W_v"], "alpha": 16} | other
+    wrong = with_changes(language_model() if settings.pop("base", False) else base, **settings)
+    before = lora_state(wrong)
+    with pytest.raises(ValueError, match=message):
+        load_lora(wrong, lora_state(model))
+    assert all(torch.equal(part, before[name]) for name, part in lora_state(wrong).items())
+    if "base" not in other:
+        with pytest.raises(RuntimeError):
+            wrong.load_state_dict(model.state_dict())
+
+
+def test_changes_without_what_they_mean_are_refused() -> None:
+    model = language_model()
+    add_lora(model, ["W_1"], rank=2)
+    bare = {name: part for name, part in lora_state(model).items() if "=" not in name}
+    with pytest.raises(ValueError, match=r"W_1\.alpha: expected it beside A and B"):
+        load_lora(model, bare)
+    state = {name.replace("alpha=2", "alpha=two"): p for name, p in lora_state(model).items()}
+    with pytest.raises(ValueError, match="W_1: expected what lora_state returned, got could not"):
+        load_lora(model, state)
+    whole = {name: part for name, part in model.state_dict().items() if "alpha" not in name}
+    with pytest.raises(RuntimeError, match=r"Missing key.*W_1\.alpha"):
+        model.load_state_dict(whole)
+
+
+def test_a_base_in_another_precision_is_the_same_base(tokens) -> None:
+    base = language_model()
+    model = shaken(with_changes(base, ["W_q", "W_1"], alpha=3))
+    half = with_changes(base.bfloat16(), ["W_q", "W_1"], alpha=3)
+    load_lora(half, lora_state(model))
+    found, saved = (each.stack.layers[0].feed_forward.W_1.B for each in (half, model))
+    assert torch.equal(found, saved.bfloat16())
+
+
+def test_two_changes_of_one_map_are_saved_apart(tokens) -> None:
+    base = language_model()
+    model, other = (with_changes(base, ["W_1", "W_q"]) for _ in range(2))
+    for each in (model, other):
+        add_lora(each, ["W_q", "W_1"], rank=1, alpha=2)
+    load_lora(other, lora_state(shaken(model)))
+    assert torch.equal(other(tokens), model(tokens))
+
+
+def test_a_fused_change_is_called_and_builds_no_matrix(tokens) -> None:
+    """The change is a call of its own: neither a hook nor a wrapper inside it is passed by."""
+    attention = MultiHeadAttention(d_model=12, num_heads=3).double()
+    add_lora(attention, ["W_q", "W_v"], rank=2)
+    shaken(attention)
+    x, memory = torch.randn(2, 5, 12).double(), torch.randn(2, 3, 12).double()
+    before = [attention(x, x, x), attention(x, memory), attention(x, attention.project(memory))]
+    calls = []
+    inner = attention.W_qkv.base.base
+    inner.register_forward_hook(lambda module, given, output: calls.append(len(output)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LoRA, "weight", property(lambda self: pytest.fail("W + BA was built")))
+        after = [attention(x, x, x), attention(x, memory), attention(x, attention.project(memory))]
+    assert len(calls) == 1 + 2 + 2
+    for one, other in zip(after, before, strict=True):
+        assert torch.equal(one, other)

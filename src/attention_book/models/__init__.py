@@ -33,6 +33,7 @@ from attention_book.models.recurrent.luong import LuongDecoder
 from attention_book.models.recurrent.seq2seq import Seq2Seq
 from attention_book.models.recurrent.state import DecoderState
 from attention_book.models.recurrent.without_attention import FixedContextDecoder
+from attention_book.models.tied import TiedModel
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.decoder import Decoder
@@ -88,6 +89,7 @@ __all__ = [
     "Seq2Seq",
     "Seq2SeqConfig",
     "SourceMemory",
+    "TiedModel",
     "Transformer",
     "TransformerConfig",
     "TransformerMemory",

@@ -319,3 +319,16 @@ def test_another_base_of_the_rotation_is_another_function() -> None:
     other = make(positions=RotaryPositions(d_k=D_ROPE, base=3.0))
     other.load_state_dict(attention.state_dict())
     assert (other(x, x) - attention(x, x)).abs().max() > 1e-3
+
+
+def test_what_expands_the_cache_is_called_where_it_is_no_matrix_any_more() -> None:
+    """Decoding reads two matrices: a hook or an adapter in their place must have its say."""
+    attention, x = make(), draw()
+    plain = attention(x, attention.project(x))
+    attention.W_uv.register_forward_hook(lambda module, given, output: 2 * output)
+    cached = attention(x, attention.project(x))
+    torch.testing.assert_close(cached, 2 * plain, **EXACT)
+    attention.W_uk = torch.nn.Sequential(attention.W_uk)
+    torch.testing.assert_close(attention(x, attention.project(x)), 2 * plain, **EXACT)
+    with pytest.raises(ValueError, match=r"absorbed: expected None or False where W_uk is no"):
+        attention(x, attention.project(x), absorbed=True)

@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from torch import nn
+from torch.nn.utils import prune
 
 from attention_book.attention import (
     AlibiPositions,
@@ -446,3 +448,139 @@ def test_what_torch_lacks_is_not_converted():
     for settings in ({"d_k": 4}, {"query_norm": _UnitNorm(D_K)}, {"key_norm": _UnitNorm(D_K)}):
         with pytest.raises(ValueError, match="torch's attention has no"):
             attention_to_torch(make(**settings))
+
+
+class Rows(nn.Module):
+    """Some outputs of another map: what a projection of its own would give."""
+
+    def __init__(self, whole: nn.Module, letter: str) -> None:
+        super().__init__()
+        self.whole, first = [whole], "qkv".index(letter) * D_MODEL
+        self.rows = slice(first, first + D_MODEL)
+
+    def forward(self, x):
+        return self.whole[0](x)[..., self.rows]
+
+
+class Adapter(nn.Module):
+    """What shows the old matrix and does more, as adapters of other libraries do."""
+
+    def __init__(self, base: nn.Linear) -> None:
+        super().__init__()
+        self.base_layer = base
+        self.change = nn.Linear(base.in_features, base.out_features, bias=False).double()
+
+    @property
+    def weight(self):
+        return self.base_layer.weight
+
+    @property
+    def bias(self):
+        return self.base_layer.bias
+
+    def forward(self, x):
+        return self.base_layer(x) + self.change(x)
+
+
+class Doubled(nn.Module):
+    """A parametrization."""
+
+    def forward(self, weight):
+        return 2 * weight
+
+
+class Louder(nn.Linear):
+    """A class of somebody's own."""
+
+    def forward(self, x):
+        return 3 * super().forward(x)
+
+
+def _another_forward(linear: nn.Linear) -> nn.Linear:
+    old = linear.forward
+    linear.forward = lambda x: -old(x)
+    return linear
+
+
+def _hooked(linear: nn.Linear, register: str, hook) -> nn.Linear:
+    getattr(linear, register)(hook)
+    return linear
+
+
+def _louder(linear: nn.Linear) -> nn.Linear:
+    louder = Louder(linear.in_features, linear.out_features).double()
+    louder.load_state_dict(linear.state_dict())
+    return louder
+
+
+def _parametrized(linear: nn.Linear) -> nn.Linear:
+    return nn.utils.parametrize.register_parametrization(linear, "weight", Doubled())
+
+
+#: Whatever may come to stand where the fused projections stood: only a call says what it does.
+IN_ITS_PLACE = {
+    "forward hook": lambda x: _hooked(x, "register_forward_hook", lambda m, x, y: 2 * y),
+    "pre-hook": lambda x: _hooked(x, "register_forward_pre_hook", lambda m, x: (2 * x[0],)),
+    "adapter": Adapter,
+    "own class": _louder,
+    "own forward": _another_forward,
+    "parametrized": _parametrized,
+    "weight norm": nn.utils.parametrizations.weight_norm,
+    "spectral norm": nn.utils.parametrizations.spectral_norm,
+    "pruned": lambda x: prune.l1_unstructured(x, "weight", amount=0.5),
+}
+
+
+def uses(module, x, memory):
+    """What a fused module is used for: all of its rows, and each part of them."""
+    cache = module.project(memory, memory)
+    step = module(x[:, :1], module.project(x[:, :1]))
+    return [
+        module(x, x, x),
+        module(x, memory, memory),
+        module(x, memory, 2 * memory),
+        module(x, cache),
+        step,
+        module.weights(x, memory),
+        module.combine(module.weights(x, memory), memory),
+    ]
+
+
+@pytest.mark.parametrize("kind", IN_ITS_PLACE)
+def test_what_stands_in_the_place_of_the_fused_projections_is_called(kind) -> None:
+    fused = make(bias=True).eval()
+    plain = uses(fused, *(x := draw())[:2])
+    fused.W_qkv = IN_ITS_PLACE[kind](fused.W_qkv).eval()
+    apart = make(fused=False, bias=True)
+    apart.W_o = fused.W_o
+    for letter in "qkv":
+        setattr(apart, f"W_{letter}", Rows(fused.W_qkv, letter))
+    found, expected = uses(fused, *x[:2]), uses(apart, *x[:2])
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, **EXACT)
+    if kind != "weight norm":  # which begins as it was
+        assert (found[1] - plain[1]).abs().max() > 1e-3
+
+
+def test_hooks_of_the_fused_projections_see_every_call() -> None:
+    attention, (x, memory, _) = make(), draw()
+    calls = []
+    attention.W_qkv.register_forward_hook(lambda m, given, output: calls.append("one"))
+    attention.W_qkv.register_full_backward_hook(lambda m, into, out: calls.append("back"))
+    everywhere = nn.modules.module.register_module_forward_hook(
+        lambda m, given, output: calls.append("all") if m is attention.W_qkv else None
+    )
+    x, memory = x.requires_grad_(), memory.requires_grad_()
+    attention(x, memory, memory).sum().backward()  # queries, then keys and values
+    everywhere.remove()
+    assert sorted(calls) == ["all", "all", "back", "back", "one", "one"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:torch.quantize_per:UserWarning")
+def test_a_quantized_fused_module_is_near_the_plain_one() -> None:
+    attention, (x, memory, _) = make().float(), draw()
+    x, memory = x.float(), memory.float()
+    quantized = torch.ao.quantization.quantize_dynamic(attention, {nn.Linear})
+    assert not isinstance(quantized.W_qkv, nn.Linear)
+    for one, other in zip(uses(quantized, x, memory), uses(attention, x, memory), strict=True):
+        assert 0 < (one - other).abs().max() < 0.1 * other.abs().max()

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.modules.module import _has_any_global_hook
 
 from attention_book.attention.masks import causal_mask, check_mask
 from attention_book.foundations.checks import check_weights, check_whole
@@ -180,15 +181,52 @@ def past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> T
     return past if mask is None else past & mask
 
 
-def linear_rows(linear: nn.Linear, x: Tensor, rows: slice) -> Tensor:
-    """Apply some rows of a linear map; a slice that takes all would still cost the backward.
+def linear_rows(linear: nn.Module, x: Tensor, rows: slice, num_rows: int) -> Tensor:
+    """Apply some rows of a linear map, or all.
+
+    A plain map multiplies by these rows alone; a slice that takes all would still cost the
+    backward. What somebody wrapped, quantized, parametrized or hooked says what it does in a
+    call only: it is called, and its output is cut.
 
     >>> import torch
-    >>> linear_rows(nn.Linear(4, 6), torch.rand(2, 4), slice(0, 2)).shape
-    torch.Size([2, 2])
+    >>> linear, x = nn.Linear(4, 6), torch.rand(2, 4)
+    >>> first = linear_rows(linear, x, slice(0, 2), num_rows=6)
+    >>> _ = linear.register_forward_hook(lambda linear, given, output: 2 * output)
+    >>> torch.allclose(linear_rows(linear, x, slice(0, 2), num_rows=6), 2 * first)
+    True
     """
-    weight: Tensor = linear.weight
-    bias: Tensor | None = linear.bias
-    if rows != slice(0, linear.out_features):
-        weight, bias = weight[rows], None if bias is None else bias[rows]
-    return F.linear(x, weight, bias)
+    if rows == slice(0, num_rows):
+        whole: Tensor = linear(x)
+        return whole
+    if type(linear) is nn.Linear and is_told_by_its_matrix(linear):
+        bias = None if linear.bias is None else linear.bias[rows]
+        return F.linear(x, linear.weight[rows], bias)
+    cut: Tensor = linear(x)[..., rows]
+    return cut
+
+
+def is_told_by_its_matrix(linear: nn.Module) -> bool:
+    """Whether ``weight`` and ``bias`` say all that a call of this module does.
+
+    So it is for an ``nn.Linear`` and for a class that makes its ``weight`` itself, unless
+    somebody looks on by a hook, gave the object another ``forward``, or put a tensor of a kind
+    of its own where the matrix was.
+
+    >>> linear = nn.Linear(4, 6)
+    >>> before = is_told_by_its_matrix(linear)
+    >>> _ = linear.register_forward_pre_hook(lambda linear, given: None)
+    >>> before, is_told_by_its_matrix(linear)
+    (True, False)
+    """
+    if not isinstance(linear, nn.Linear):
+        return False
+    watched = (
+        linear._forward_hooks
+        or linear._forward_pre_hooks
+        or linear._backward_hooks
+        or linear._backward_pre_hooks
+        or _has_any_global_hook()
+        or "forward" in linear.__dict__
+    )
+    own = type(linear) is nn.Linear or "weight" in vars(type(linear))
+    return own and not watched and type(linear.weight) in (Tensor, nn.Parameter)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from attention_book.attention.multi_head.heads import (
     group_heads,
     group_mask,
+    is_told_by_its_matrix,
     merge_heads,
     past_only,
     split_heads,
@@ -136,11 +137,14 @@ class LatentAttention(nn.Module):
             is_causal: A query sees only the keys up to its own position, besides what ``mask``
                 says.
             absorbed: Whether queries go to the latent vectors, or these are expanded; the
-                result is the same. None: where a cache is given, as it is in decoding.
+                result is the same. None: where a cache is given, as it is in decoding, and
+                :math:`W_{uk}` and :math:`W_{uv}` are matrices still: wrapped or hooked they are
+                called.
 
         Raises:
             TypeError: if ``mask`` is not boolean.
-            ValueError: if the shapes do not fit, or the values are not the keys.
+            ValueError: if the shapes do not fit, the values are not the keys, or what is to be
+                absorbed is no matrix.
         """
         if values is not None and values is not keys:
             raise ValueError("values: expected None, or the tensor of the keys, got another")
@@ -149,7 +153,17 @@ class LatentAttention(nn.Module):
         if is_causal:
             start = offset if isinstance(keys, KVCache) else 0
             mask = past_only(mask, turned, found.keys, start)
-        if isinstance(keys, KVCache) if absorbed is None else absorbed:
+        expanding = {"W_uk": self.W_uk, "W_uv": self.W_uv}
+        if absorbed is None:  # the product with a matrix needs one that says all
+            matrices = all(is_told_by_its_matrix(linear) for linear in expanding.values())
+            absorbed = isinstance(keys, KVCache) and matrices
+        for name, linear in expanding.items() if absorbed else ():
+            if not isinstance(linear, nn.Linear):
+                raise ValueError(
+                    f"absorbed: expected None or False where {name} is no nn.Linear any more, "
+                    f"but a {type(linear).__name__}, got True"
+                )
+        if absorbed:
             heads = self._absorbed(content, turned, found, mask)
         else:
             heads = dot_product_attention(

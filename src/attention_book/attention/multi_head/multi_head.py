@@ -74,7 +74,9 @@ class MultiHeadAttention(nn.Module):
         dropout: Probability of dropping a weight while training.
         bias: Whether the four projections add a bias.
         fused: Keep :math:`W_q, W_k, W_v` as the rows of one matrix, so that self-attention
-            is one product; other sizes of keys or values need three.
+            is one product; other sizes of keys or values need three. Where a call needs some
+            of the rows, a ``W_qkv`` that is no plain ``nn.Linear`` any more (an adapter, say, or
+            one with a hook) is called as a whole, and its output is cut.
         positions: How positions enter; None leaves them out.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         query_norm: Applied to each head's queries, (\\*batch, head, query, d_k); None leaves them.
@@ -291,7 +293,8 @@ class MultiHeadAttention(nn.Module):
             first = sum(self._sizes[letter] for letter in before)
             sizes = [self._sizes[letter] for letter in which]
             rows = slice(first, first + sum(sizes))
-            projected = linear_rows(self.W_qkv, x, rows).split(sizes, dim=-1)
+            num_rows = sum(self._sizes.values())
+            projected = linear_rows(self.W_qkv, x, rows, num_rows).split(sizes, dim=-1)
         else:
             projected = tuple(getattr(self, f"W_{letter}")(x) for letter in which)
         counts = [self.num_heads if letter == "q" else self.num_kv_heads for letter in which]

@@ -25,10 +25,11 @@ from attention_book.models.decoder.block import DecoderBlock, create_norm
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.state import DecoderLanguageState
 from attention_book.models.language.state import check_one_each
+from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 
 
-class DecoderLanguageModel(nn.Module):
+class DecoderLanguageModel(TiedModel):
     """Predict every next token from those before it: embedding, blocks, norm, output layer.
 
     Padding may stand on either side if ``real`` tells where it is; on the right it is never
@@ -46,6 +47,8 @@ class DecoderLanguageModel(nn.Module):
     >>> torch.allclose(last, at_once[:, 2], atol=1e-6)
     True
     """
+
+    untied_bias = False
 
     def __init__(self, config: DecoderConfig) -> None:
         """Create embedding, blocks and output layer."""
@@ -65,8 +68,7 @@ class DecoderLanguageModel(nn.Module):
             self.blocks.append(DecoderBlock(config, positions, window=window))
         self.norm = create_norm(config, config.d_model)
         self.readout = nn.Linear(config.d_model, config.vocabulary, bias=False)
-        if config.tied:
-            self.readout.weight = self.embedding.weight
+        self.tie()
 
     def forward(self, tokens: TokenIds, real: TokenMask | None = None) -> Logits:
         """Return, at every place, a guess at the token that follows.

@@ -15,6 +15,7 @@ from attention_book.foundations.shapes import (
     TokenMask,
 )
 from attention_book.models.language.state import LanguageState, check_one_each
+from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.stack import LayerStack
@@ -54,7 +55,7 @@ class LanguageModelConfig(LayerConfig):
         SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers
 
 
-class LanguageModel(nn.Module):
+class LanguageModel(TiedModel):
     """Predict tokens of a text from those that the mask lets them see.
 
     Embedding, :class:`~attention_book.models.LayerStack`, output layer: the parameters are
@@ -80,8 +81,7 @@ class LanguageModel(nn.Module):
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.stack = LayerStack(config, looks_ahead=looks_ahead)
         self.readout = nn.Linear(config.d_model, config.vocabulary, bias=not config.tied)
-        if config.tied:
-            self.readout.weight = self.embedding.weight
+        self.tie()
 
     def predict(
         self, tokens: TokenIds, mask: Mask | None = None, *, is_causal: bool = False

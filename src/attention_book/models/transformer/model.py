@@ -15,6 +15,7 @@ from attention_book.foundations.shapes import (
     Weights,
 )
 from attention_book.models.sources import check_source, reading_places
+from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
 from attention_book.models.transformer.decoder import Decoder
@@ -22,7 +23,7 @@ from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.state import TransformerMemory, TransformerState
 
 
-class Transformer(nn.Module):
+class Transformer(TiedModel):
     """Translate with the Transformer of Vaswani et al. (2017).
 
     Target padding stands on the right and is never seen by a real token, so it needs no mask. A
@@ -45,20 +46,25 @@ class Transformer(nn.Module):
     True
     """
 
+    ties = ("tied", "shared")
+
     def __init__(self, config: TransformerConfig) -> None:
         """Create encoder, decoder and output layer."""
         super().__init__()
         self.config = config
         source = _embedding(config.source_vocabulary, config, "source")
         target = _embedding(config.target_vocabulary, config, "target")
-        if config.shared:
-            target.weight = source.weight
         self.encoder = Encoder(config, source)
         self.decoder = Decoder(config, target)
         tied = config.tied or config.shared
         self.readout = nn.Linear(config.d_model, config.target_vocabulary, bias=not tied)
-        if tied:
-            self.readout.weight = target.weight
+        self.tie()
+
+    def tied_places(self) -> tuple[str, ...]:
+        """Return where the one matrix stands by the config, the output layer last; or nothing."""
+        if self.says("shared"):
+            return ("encoder.embedding", "decoder.embedding", "readout")
+        return ("decoder.embedding", "readout") if self.says("tied") else ()
 
     def encode(self, source: SourceIds, source_mask: SourceMask) -> TransformerMemory:
         """Read the sources, and project them to every decoder layer's keys and values, once.

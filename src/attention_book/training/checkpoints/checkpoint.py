@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.foundations.stored_settings import completed
+from attention_book.models import LoRA, TiedModel
 from attention_book.training.checkpoints.optimizer_state import (
     NOT_A_STATE,
     optimizer_rest,
@@ -194,6 +195,13 @@ def _check_model(
         expected, found = (each or "no settings" for each in (own, config))
         raise CheckpointError(f"{path}: expected a model with {expected}, got one with {found}")
     check_tensors(str(path), model.state_dict(), weights)
+    for name, module in model.named_modules():
+        # What says what the numbers mean: which matrices are one, which change has which alpha.
+        if isinstance(module, (TiedModel, LoRA)):
+            try:
+                module.check_state(weights, f"{name}." if name else "")
+            except ValueError as error:
+                raise CheckpointError(f"{path}: {error}") from error
 
 
 def check_tensors(place: str, state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:
