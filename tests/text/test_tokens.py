@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.text import detokenize, tokenize, tokens
+from attention_book.text.tokens import marks_words
 
 EUROPEAN = st.sampled_from(["en", "fr", "de"])
 LANGUAGES = st.sampled_from(["en", "fr", "de", "zh"])
@@ -100,6 +101,80 @@ def test_chinese_characters_written_as_text_split_into_the_same_tokens(tokens):
 def test_chinese_words_are_where_the_blanks_say(tokens):
     text = " ".join([*tokens, "。"])
     assert tokenize(text, "zh") == (*tokens, "。")
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        ("我用 Python 写代码。", "我用Python写代码。"),
+        ("你好。 再见。", "你好。再见。"),
+        ("他今年 18 岁， 住在 3 楼。", "他今年18岁，住在3楼。"),
+        ("iPhone 15 Pro 发布了！ 你买吗？", "iPhone 15 Pro发布了！你买吗？"),
+        ("《红楼梦》 是曹雪芹写的。", "《红楼梦》是曹雪芹写的。"),
+        ("（见第 3 章） 以及 Table 2。", "（见第3章）以及Table 2。"),
+        ("我用\u3000Python\u3000写代码。", "我用Python写代码。"),
+        ("\u3000\u3000春眠不觉晓\u3000处处闻啼鸟。", "春眠不觉晓处处闻啼鸟。"),
+        ("重\u00a0100\u202f公斤\u2009左右。", "重100公斤左右。"),
+        ("他说：“好的。” 然后走了。", "他说：“好的。”然后走了。"),
+        ('他说 "OK" 就走了。', '他说"OK"就走了。'),
+        ("C++ 很难 (真的) 。", "C++很难(真的)。"),
+        ("東京は 2020 年に。 とても Good です。", "東京は2020年に。とてもGoodです。"),
+        ("我爱 K-POP 和 한국 음악", "我爱K-POP和한국 음악"),
+    ],
+)
+def test_blanks_of_typography_make_no_words_of_chinese(typed, plain):
+    """The kind: any blank beside a Chinese character made "words" of whole clauses.
+
+    Beside Latin letters and digits, behind marks, full-width and no-break blanks: none of them
+    says where words end, and half of what people write has them.
+    """
+    assert tokenize(typed, "zh") == tokenize(plain, "zh")
+    longest = max(len(token) for token in tokenize(typed, "zh") if not token[0].isascii())
+    assert longest <= 2  # 한국, which has blanks of its own
+
+
+@given(TEXTS)
+def test_chinese_as_people_type_it_written_as_text_splits_into_the_same_tokens(text):
+    tokens = tokenize(text, "zh")
+    if not marks_words(text):
+        assert tokenize(detokenize(tokens, "zh"), "zh") == tokens
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*"欢迎来北京。！？，、；：（）《》“”…こカ々", "tom", "k-pop", "3.5", "한국", ",", "("]
+        ),
+        max_size=12,
+    ),
+    st.sampled_from(["zh", "cmn", "yue-Hant", "zh_CN.UTF-8", "ZHO"]),
+)
+def test_any_tokens_of_chinese_written_as_text_split_into_the_same_tokens(tokens, code):
+    assert tokenize(detokenize(tokens, code), code) == tuple(tokens)
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ("en eng ENG en-GB en_US.UTF-8", "He’s calm (3.5)!"),
+        ("fr fra fre fr-CA FR_fr@euro", "Ça va ? « Oui ! »"),
+        ("de deu ger de-AT", "„Geh“, sagte er."),
+        ("zh zho chi cmn yue zh-Hans zh-Hant-TW zh_TW ZH zh_CN.UTF-8 lzh wuu", "我用 Go 写。"),
+    ],
+)
+def test_every_code_of_a_language_has_its_rules(codes, text):
+    first, *others = codes.split()
+    tokens = tokenize(text, first)
+    for code in (*others, f" {first} "):
+        assert tokenize(text, code) == tokens, code
+        assert detokenize(tokens, code) == detokenize(tokens, first), code
+
+
+@pytest.mark.parametrize("code", ["it", "jpn", "enx", "", "english", "z h", "C.UTF-8"])
+def test_a_language_without_rules_is_one_clear_error(code):
+    for call in (tokenize, lambda text, code: detokenize(text.split(), code)):
+        with pytest.raises(ValueError, match=rf"language: expected one of .*, got '{code}'"):
+            call("a b", code)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from attention_book.course.measurement import Measurement, measured
-from attention_book.foundations.bilingual import Bilingual, Language, chosen_language, set_language
+from attention_book.foundations.bilingual import Bilingual, chosen_language, set_language
 from attention_book.foundations.environment import from_extra, in_book_build
 from attention_book.plotting.style import SAVE_METADATA, use_style
 
@@ -28,7 +28,7 @@ MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
 DID_NOT_COME_OUT = Bilingual("在这里没有得到", "did not come out here")
 
 
-def setup(language: Language | None = None) -> None:
+def setup(language: str | None = None) -> None:
     """Prepare a chapter: the book's style, sharp figures, labels in one language or both.
 
     A Python number that a cell ends with is shown with six digits; ``print`` shows them all.

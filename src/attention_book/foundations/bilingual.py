@@ -6,7 +6,9 @@ notebook exported in one language calls `set_language` and gets that one alone.
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
+
+from attention_book.foundations.languages import written_as
 
 Language = Literal["zh", "en"]
 
@@ -17,11 +19,21 @@ SEPARATOR = "\u2009"
 _language: Language | None = None
 
 
-def set_language(language: Language | None) -> None:
+def of_the_two(language: object) -> Language | None:
+    """Return which of the two languages a code means; None: neither.
+
+    >>> of_the_two("zh_CN.UTF-8"), of_the_two("eng"), of_the_two("fr")
+    ('zh', 'en', None)
+    """
+    code = written_as(language) if isinstance(language, str) else ""
+    return "zh" if code == "zh" else "en" if code == "en" else None
+
+
+def set_language(language: str | None) -> None:
     """Fix the language of all labels made from now on; None means both again.
 
     Args:
-        language: "zh", "en" or None.
+        language: "zh", "en" or another code of one of the two, such as "zh-CN"; or None.
 
     Raises:
         ValueError: if ``language`` is anything else.
@@ -32,9 +44,10 @@ def set_language(language: Language | None) -> None:
     >>> set_language(None)
     """
     global _language
-    if language is not None and language not in get_args(Language):
+    found = of_the_two(language)
+    if language is not None and found is None:
         raise ValueError(f"language must be 'zh', 'en' or None, got {language!r}")
-    _language = language
+    _language = found
 
 
 def chosen_language() -> Language | None:
@@ -61,9 +74,16 @@ class Bilingual:
     zh: str
     en: str
 
-    def text(self, language: Language) -> str:
-        """Return the text in one language."""
-        return self.zh if language == "zh" else self.en
+    def text(self, language: str) -> str:
+        """Return the text in one language.
+
+        Raises:
+            ValueError: if ``language`` is no code of one of the two.
+        """
+        found = of_the_two(language)
+        if found is None:
+            raise ValueError(f"language: expected 'zh' or 'en', got {language!r}")
+        return self.zh if found == "zh" else self.en
 
     def label(self) -> str:
         """Return the text as one string for a figure.
@@ -116,4 +136,12 @@ def _check_label(text: str) -> None:
             raise ValueError(f"a label in two languages cannot hold {name}: {text!r}")
 
 
-__all__ = ["SEPARATOR", "Bilingual", "L", "Language", "chosen_language", "set_language"]
+__all__ = [
+    "SEPARATOR",
+    "Bilingual",
+    "L",
+    "Language",
+    "chosen_language",
+    "of_the_two",
+    "set_language",
+]

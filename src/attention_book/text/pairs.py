@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from attention_book.text.tokens import Language, tokenize
+from attention_book.text.tokens import tokenize
 
 
 class CorpusError(ValueError):
@@ -91,8 +91,8 @@ class Reading:
 def read_pairs(
     path: str | Path,
     *,
-    source_language: Language,
-    target_language: Language,
+    source_language: str,
+    target_language: str,
     max_tokens: int | None = None,
     on_problem: Literal["raise", "skip"] = "raise",
 ) -> Reading:
@@ -103,13 +103,15 @@ def read_pairs(
 
     Args:
         path: The file.
-        source_language: Chooses the rule of :func:`tokenize` for the left column.
+        source_language: Chooses the rule of :func:`tokenize` for the left column: "en", "fr",
+            "de", "zh", or another code of one of them.
         target_language: The same for the right column.
         max_tokens: How long a sentence may be; None: as long as it likes.
         on_problem: "raise" stops at the first problem; "skip" leaves the line out
             and lists it.
 
     Raises:
+        ValueError: if a language has no rule.
         CorpusError: at the first problem, "file:line: …"; and, however problems are
             dealt with, if the file cannot be opened or holds no pair.
 
@@ -143,7 +145,7 @@ def pairs_from_lines(
     lines: Iterable[bytes],
     *,
     name: str,
-    languages: tuple[Language, Language],
+    languages: tuple[str, str],
     max_tokens: int | None = None,
     limit: int | None = None,
     on_problem: Literal["raise", "skip"] = "raise",
@@ -170,7 +172,7 @@ def pairs_from_lines(
 
 
 def _parse(
-    line: bytes, number: int, languages: tuple[Language, Language], max_tokens: int | None
+    line: bytes, number: int, languages: tuple[str, str], max_tokens: int | None
 ) -> SentencePair | Problem:
     columns = columns_of(line, number)
     if isinstance(columns, Problem):

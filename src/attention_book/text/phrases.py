@@ -9,8 +9,9 @@ a line for each way.
 
 from functools import cache
 from importlib.resources import files
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
+from attention_book.foundations.languages import short_code
 from attention_book.text.pairs import CorpusError, SentencePair
 from attention_book.text.tokens import tokenize
 
@@ -37,8 +38,8 @@ def topics() -> tuple[str, ...]:
 
 
 def phrasebook(
-    source: PhrasebookLanguage = "en",
-    target: PhrasebookLanguage = "fr",
+    source: str = "en",
+    target: str = "fr",
     *,
     max_tokens: int | None = None,
 ) -> tuple[SentencePair, ...]:
@@ -48,7 +49,8 @@ def phrasebook(
     pairs carry no alignment.
 
     Args:
-        source: The language to translate from: "en", "fr" or "zh".
+        source: The language to translate from: "en", "fr" or "zh", or another code of one of
+            them.
         target: The language to translate to, another one.
         max_tokens: How many tokens each side may have; None: as many as it likes.
 
@@ -63,8 +65,7 @@ def phrasebook(
     >>> max(len(pair.source) for pair in phrasebook(max_tokens=4))
     4
     """
-    check_languages(source, target)
-    left, right = _LANGUAGES.index(source), _LANGUAGES.index(target)
+    left, right = _columns(source, target)
     pairs = dict.fromkeys(SentencePair(line[left], line[right]) for line in _lines())
     if max_tokens is None:
         return tuple(pairs)
@@ -76,10 +77,17 @@ def phrasebook(
 
 def check_languages(source: str, target: str) -> None:
     """Refuse languages that are not two of the three."""
-    if source == target or not {source, target} <= set(_LANGUAGES):
+    _columns(source, target)
+
+
+def _columns(source: str, target: str) -> list[int]:
+    """Return in which columns of the files two languages stand."""
+    codes = [short_code(language) for language in (source, target)]
+    if len(set(codes)) < 2 or not set(codes) <= set(_LANGUAGES):
         raise ValueError(
             f"source, target: expected two of {_LANGUAGES}, got {source!r} and {target!r}"
         )
+    return [tuple(_LANGUAGES).index(code) for code in codes]
 
 
 @cache
@@ -111,8 +119,7 @@ def phrase_lines(source: str = "en", target: str = "fr") -> tuple[tuple[str, str
     >>> phrase_lines()[0]
     ('Go.', 'Va\\u202f!')
     """
-    check_languages(source, target)
-    left, right = (_LANGUAGES.index(cast(PhrasebookLanguage, name)) for name in (source, target))
+    left, right = _columns(source, target)
     topics = ((folder, name) for folder, names in _TOPICS.items() for name in names)
     lines = (line for topic in topics for line in _written(*topic))
     return tuple(dict.fromkeys((line[left], line[right]) for line in lines))

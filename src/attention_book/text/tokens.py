@@ -9,8 +9,12 @@ apostrophe and a hyphen stay inside their word. The rule for Chinese is in
 import re
 import unicodedata
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal, cast, get_args
 
+from attention_book.foundations.languages import written_as
+from attention_book.text.scripts import HAN, KANA
+
+#: The languages that have rules here.
 Language = Literal["en", "fr", "zh", "de"]
 
 # Marks that cling to the word before them, and to the word after them. " does either.
@@ -20,15 +24,24 @@ _CLOSING = frozenset(",.!?;:…)]»”") | _CHINESE_CLOSING
 _OPENING = frozenset("([«„“") | _CHINESE_OPENING
 _MARK = "[" + re.escape("".join(sorted(_CLOSING | _OPENING)) + '"') + "]"
 
-_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_CHINESE = re.compile(f"[{_HAN}{''.join(sorted(_CHINESE_CLOSING | _CHINESE_OPENING))}]")
-_BLANK_BESIDE_CHINESE = re.compile(rf"{_CHINESE.pattern}\s|\s{_CHINESE.pattern}")
+# What has no blanks around it: Chinese characters, and the Japanese ones among them.
+_CHARACTER = HAN + KANA
+_CHINESE_MARKS = "".join(sorted(_CHINESE_CLOSING | _CHINESE_OPENING))
+_CHINESE = re.compile(f"[{_CHARACTER}{_CHINESE_MARKS}]")
+# Nobody writes so but who marks the words: 欢迎 来, 救命 ！ and 《 红楼梦. Other blanks are
+# typography: those beside letters and digits, those behind a mark, and all that are not ordinary.
+_BLANK_OF_WORDS = re.compile(
+    f"[{_CHARACTER}] +[{_CHARACTER}]"
+    rf"|\w +[{''.join(sorted(_CHINESE_CLOSING))}]|[{''.join(sorted(_CHINESE_OPENING))}] +\w"
+)
 _BLANKS_BESIDE_CHINESE = re.compile(rf"(?<={_CHINESE.pattern})\s+|\s+(?={_CHINESE.pattern})")
 
 # A mark between two digits belongs to the number: 3.50, 1,000, 10:30.
 _NUMBER_MARK = r"(?<=\d)[.,:](?=\d)"
 _WORDS = re.compile(rf"{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK})\S)+")
-_CHARACTERS = re.compile(rf"[{_HAN}]|{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK}|[{_HAN}])\S)+")
+_CHARACTERS = re.compile(
+    rf"[{_CHARACTER}]|{_MARK}|(?:{_NUMBER_MARK}|(?!{_MARK}|[{_CHARACTER}])\S)+"
+)
 _HALF = re.compile("[\ud800-\udfff]")
 _LETTER = re.compile(r"\w")
 _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")  # soft hyphen, zero-width space, byte order mark
@@ -37,7 +50,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\ufeff]")  # soft hyphen, zero-width space
 _FRENCH_SPACE = dict.fromkeys("!?;", "\u202f") | dict.fromkeys(":»", "\u00a0")
 
 
-def tokenize(text: str, language: Language) -> tuple[str, ...]:
+def tokenize(text: str, language: str) -> tuple[str, ...]:
     """Split a text into lower-case tokens.
 
     English, French, German: each of ``, . ! ? ; : … « » “ ” „ " ( ) [ ]`` is a token,
@@ -45,17 +58,24 @@ def tokenize(text: str, language: Language) -> tuple[str, ...]:
     the no-break spaces count. The apostrophe ’ becomes '. On plain sentences this is the
     splitting of *Dive into Deep Learning* (section 10.5).
 
-    Chinese: where a blank stands beside a Chinese character or mark, the writer
-    has marked the words, and blanks are the boundaries; otherwise each
-    character is a token. Runs of Latin letters and digits stay together, and the
-    marks ``。！？，、；：`` are tokens, in either case.
+    Chinese: each character is a token, unless the writer has marked the words: with a blank
+    between two Chinese characters (欢迎 来), between a word and a mark that closes (救命 ！) or
+    one that opens. Then blanks are the boundaries. A blank beside Latin letters or digits or behind
+    a mark is typography, and so is one of another kind, such as the full-width one; none of
+    them marks words. Runs of Latin letters and digits stay together, and the marks
+    ``。！？，、；：`` are tokens, in either case; Japanese characters are like Chinese ones.
 
     Text is brought to Unicode's composed form (NFC), so that é is one
     character however it was typed, and invisible characters (soft hyphen,
     zero-width space) are dropped.
 
+    Args:
+        text: One line.
+        language: "en", "fr", "de", "zh", or another code of one of them, such as "fra" or
+            "zh-Hant-TW".
+
     Raises:
-        ValueError: if ``language`` is not one of "en", "fr", "zh", "de".
+        ValueError: if ``language`` is none of these.
 
     >>> tokenize("I'm home.", "en")
     ("i'm", 'home', '.')
@@ -65,15 +85,28 @@ def tokenize(text: str, language: Language) -> tuple[str, ...]:
     ('欢', '迎', '来', '北', '京', '。')
     >>> tokenize("欢迎 来 北京。", "zh")
     ('欢迎', '来', '北京', '。')
+    >>> tokenize("我用 Python 写代码。", "zh")
+    ('我', '用', 'python', '写', '代', '码', '。')
     """
-    _check_language(language)
+    rules = rules_of(language)
+    text = _normal(text)
+    if rules == "zh":
+        return tuple((_WORDS if _BLANK_OF_WORDS.search(text) else _CHARACTERS).findall(text))
+    return tuple(_WORDS.findall(text.replace("’", "'")))
+
+
+def marks_words(text: str) -> bool:
+    """Whether blanks mark the words of a Chinese text: see :func:`tokenize`.
+
+    >>> marks_words("欢迎 来北京。"), marks_words("我用 Python 写代码。")
+    (True, False)
+    """
+    return _BLANK_OF_WORDS.search(_normal(text)) is not None
+
+
+def _normal(text: str) -> str:
     # Lower case first: it may take a composed character apart (İ).
-    text = unicodedata.normalize("NFC", _INVISIBLE.sub("", text).lower()).strip()
-    if language == "zh" and not _BLANK_BESIDE_CHINESE.search(text):
-        return tuple(_CHARACTERS.findall(text))
-    if language != "zh":
-        text = text.replace("’", "'")
-    return tuple(_WORDS.findall(text))
+    return unicodedata.normalize("NFC", _INVISIBLE.sub("", text).lower()).strip()
 
 
 def without_halves(text: str) -> str:
@@ -96,7 +129,7 @@ def without_blanks(text: str) -> str:
     return _BLANKS_BESIDE_CHINESE.sub("", text)
 
 
-def detokenize(tokens: Sequence[str], language: Language) -> str:
+def detokenize(tokens: Sequence[str], language: str) -> str:
     """Write tokens as readable text.
 
     Marks cling to their words; French keeps a no-break space before ``! ? ; :`` and
@@ -104,8 +137,12 @@ def detokenize(tokens: Sequence[str], language: Language) -> str:
     English, French and German begin with a capital: which words had one inside
     the sentence is lost, as is where the words of a Chinese text ended.
 
+    Args:
+        tokens: What :func:`tokenize` returned, or a model.
+        language: As there.
+
     Raises:
-        ValueError: if ``language`` is not one of "en", "fr", "zh", "de".
+        ValueError: if ``language`` is none of those.
 
     >>> detokenize(("he's", "calm", "."), "en")
     "He's calm."
@@ -114,16 +151,16 @@ def detokenize(tokens: Sequence[str], language: Language) -> str:
     >>> detokenize(("欢迎", "来", "北京", "。"), "zh")
     '欢迎来北京。'
     """
-    _check_language(language)
+    rules = rules_of(language)
     text, previous, clings, quoting = "", "", True, False
     for token in tokens:
-        opens, closes = token in _opening(language), token in _closing(language)
+        opens, closes = token in _opening(rules), token in _closing(rules)
         if token == '"':  # straight quotation marks open and close in turn
             opens, closes, quoting = not quoting, quoting, not quoting
         if not clings:
-            text += _space(previous, token, closes=closes, language=language)
+            text += _space(previous, token, closes=closes, language=rules)
         text, previous, clings = text + token, token, opens and token != "«"
-    return text if language == "zh" else _LETTER.sub(_capital, text, count=1)
+    return text if rules == "zh" else _LETTER.sub(_capital, text, count=1)
 
 
 def _capital(letter: re.Match[str]) -> str:
@@ -151,6 +188,16 @@ def _space(previous: str, token: str, *, closes: bool, language: Language) -> st
     return "" if closes else " "
 
 
-def _check_language(language: str) -> None:
-    if language not in get_args(Language):
+def rules_of(language: str) -> Language:
+    """Return the language whose rules hold for a code.
+
+    Raises:
+        ValueError: if there are none.
+
+    >>> rules_of("eng"), rules_of("cmn_Hans")
+    ('en', 'zh')
+    """
+    code = written_as(language) if isinstance(language, str) else None
+    if code not in get_args(Language):
         raise ValueError(f"language: expected one of {get_args(Language)}, got {language!r}")
+    return cast(Language, code)

@@ -233,6 +233,38 @@ def test_subwords_speak_any_pair_of_languages():
     assert codec.target_text(codec.target_tokens(lines[0][1])) == lines[0][1]
 
 
+@pytest.mark.parametrize(
+    ("codes", "same"),
+    [
+        (("eng", "cmn"), ("en", "zh")),
+        (("EN_us.UTF-8", "zh-Hant-TW"), ("en", "zh")),
+        (("fre", "yue"), ("fr", "zh")),
+        (("de-AT", "fra"), ("de", "fr")),
+    ],
+)
+def test_any_code_of_a_language_has_its_rules(codes, same):
+    """The kind: codes compared as strings; here Chinese kept the blanks between its words."""
+    lines = [
+        ("Go on.", "继续 吧 。"),
+        ("Go on on.", "我 用 Go 写 。"),
+        ("Go, 3.5!", "你好。 再见。"),
+    ]
+    for settings in (TextSettings(), TextSettings(unit="subwords", num_pieces=280, moses=True)):
+        ours, theirs = (TextCodec.learn(lines, settings, pair) for pair in (codes, same))
+        assert ours.languages == codes, "what was typed is kept"
+        assert list(ours.encode_pairs(lines)) == list(theirs.encode_pairs(lines))
+        again = TextCodec.from_json(ours.to_json())
+        assert list(again.encode_pairs(lines)) == list(theirs.encode_pairs(lines))
+        for source, target in lines:
+            for one, other in ((ours, theirs), (again, theirs)):
+                assert one.source_text(one.source_tokens(source)) == (
+                    other.source_text(other.source_tokens(source))
+                )
+                assert one.target_text(one.target_tokens(target)) == (
+                    other.target_text(other.target_tokens(target))
+                )
+
+
 # --- JSON ------------------------------------------------------------------------------------
 
 

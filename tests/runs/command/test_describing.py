@@ -18,7 +18,7 @@ from attention_book.models.decoder.pretrained.families import decoder_config
 from attention_book.models.decoder.pretrained.names import name_in_files
 from attention_book.models.decoder.pretrained.stored_config import StoredConfig
 from attention_book.runs import TextCodec, TextSettings, load_run
-from attention_book.runs.command.describing.corpora import Side, described
+from attention_book.runs.command.describing.corpora import Side, cut, described
 from attention_book.runs.command.describing.heads import best_alignment, head_reports
 from attention_book.runs.command.describing.known import state_of
 from attention_book.runs.command.describing.pages import missing_for_a_page, safe_name
@@ -195,6 +195,26 @@ def test_a_file_is_counted(say, alone):
     for line, reason in ((3, "no tab"), (5, "2 tabs"), (6, "empty source")):
         assert f"p.tsv:{line}: " in said.out
         assert reason in said.out
+
+
+def test_words_are_those_of_the_language_whatever_its_code(say, alone):
+    """The kind: a code that nobody knew made one word of each sentence that has no blanks."""
+    assert cut("我用 Go 写。", "cmn") == cut("我用 Go 写。", "zh_TW") == (*"我用", "go", *"写。")
+    for text, code in (
+        ("東京へ行く", "jpn"),
+        ("กินข้าว", "tha"),
+        ("我读书", "qaa"),
+        ("ငါစား", "mya"),
+    ):
+        assert cut(text, code) == tuple(text)
+    assert cut("Vai a Roma, 3.5 km.", "it") == ("vai", "a", "roma,", "3.5", "km.")
+    Path("p.tsv").write_text("go on\t我们继续读书。\n" * 2, encoding="utf-8")
+    Path("t.tsv").write_text("go on\t我们读书。\n", encoding="utf-8")
+    for code in ("cmn", "ZH", "zh_Hans", "zh", "yue"):
+        said = say(f"data p.tsv --source eng --target {code} --test t.tsv")
+        assert said.code == 0, said.err
+        assert said.out.count("unknown words 0.0%") == 2, said.out
+        assert f"[eng → {code}]" in said.out
 
 
 def test_two_parallel_packed_files_and_the_same_in_one(say, alone):

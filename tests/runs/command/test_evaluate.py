@@ -67,6 +67,60 @@ def test_a_run_beside_itself_cannot_be_told_apart(say, beside):
     assert "分不出高下" in chinese.out
 
 
+@pytest.fixture(scope="module")
+def into_chinese(say, tmp_path_factory):
+    """A run whose languages have codes of three letters; its training ends with a score."""
+    folder = tmp_path_factory.mktemp("chinese") / "run"
+    small = " ".join(
+        f"--set model.config.{name}" for name in ("d_model=8", "num_heads=2", "d_ff=8")
+    )
+    languages = "--corpus phrasebook --source eng --target cmn"
+    said = say(f"train {languages} --folder {folder} --steps 2 {small}")
+    assert said.code == 0, said.err
+    return folder
+
+
+def test_a_run_with_codes_of_three_letters_is_scored_as_its_language(say, into_chinese, tmp_path):
+    """The kind: code and tokenizer met as strings, so the signature said 13a of Chinese."""
+    assert load_run(into_chinese).settings.data.target == "cmn"  # as it was typed
+    run = f"--run {into_chinese} --limit 8"
+    assert "|tok:zh|" in found(say, run)["bleu"]["signature"]
+    lines = [line for _, line in zip(range(8), read_lines(
+        load_run(into_chinese).settings.data, "test"), strict=False)]  # fmt: skip
+    perfect = tmp_path / "perfect.txt"
+    perfect.write_text("".join(f"{target}\n" for _, target in lines), encoding="utf-8")
+    compared = found(say, f"{run} --compare {perfect}")["compared"]
+    assert compared["second"]["value"] == pytest.approx(100)
+
+
+def test_models_of_other_languages_are_not_compared(say, beside, into_chinese, tmp_path):
+    """The kind: two numbers with a p-value that are about different texts.
+
+    Another target, another source, a file's language that --target names or, unsaid, is English.
+    """
+    said = say(f"evaluate --limit 4 --resamples 0 --compare {into_chinese}")
+    assert (said.code, said.out) == (ExitCode.WRONG_LINE, "")
+    assert (
+        "--compare: expected a model for en → fr, which is scored here, got eng → cmn" in said.err
+    )
+    said = say(f"evaluate --limit 4 --resamples 0 --compare {into_chinese} --lang zh-CN")
+    assert "翻译的是 eng → cmn，这里打分的是 en → fr，不能比" in said.err
+    said = say(f"evaluate --run {into_chinese} --limit 4 --resamples 0 --compare runs/tiny")
+    assert "expected a model for eng → cmn, which is scored here, got en → fr" in said.err
+
+    for name in ("sources", "mine"):
+        (tmp_path / name).write_text("go .\n" * 4)
+    files = f"--translations {tmp_path}/mine --references {tmp_path}/mine"
+    line = f"evaluate {files} --sources {tmp_path}/sources --resamples 0 --compare runs/tiny"
+    said = say(line)
+    assert said.code == ExitCode.WRONG_LINE
+    assert "for … → en, which is scored here" in said.err
+    assert "--target names" in said.err
+    for code in ("fr", "fra", "FR_ca.UTF-8"):  # the advice, followed
+        assert say(f"{line} --target {code}").code == 0
+    assert say(f"{line} --target de").code == ExitCode.WRONG_LINE
+
+
 def test_the_translations_are_kept_on_request(say, held_out, tmp_path):
     _, sources, _ = held_out
     assert say(f"evaluate --limit 8 --save {tmp_path}/out.txt").code == 0

@@ -54,6 +54,18 @@ def test_the_grammar_s_lines_are_its_sentences(source, target):
         assert tokens == [(pair.source, pair.target) for pair in pairs]
 
 
+@pytest.mark.parametrize("corpus", ["grammar", "phrasebook"])
+def test_any_code_of_a_language_names_it(corpus):
+    """The kind: codes compared as strings; two of one language are no pair."""
+    size = {"corpus": corpus, "num_train": 20}
+    expected = read(source="en", target="zh", **size)
+    for source, target in (("eng", "cmn"), ("EN", "zh_CN.UTF-8"), ("en-GB", "zho_Hans")):
+        assert read(source=source, target=target, **size) == expected
+    for source, target in (("en", "eng"), ("zh", "chi"), ("en", "yue"), ("deu", "en")):
+        with pytest.raises(ValueError, match="expected"):
+            read(source=source, target=target, **size)
+
+
 def test_the_grammar_has_as_many_lines_as_the_book_s(monkeypatch):
     asked = []
     corpus = grammar_corpus("en", "fr", num_train=150, num_test=20)

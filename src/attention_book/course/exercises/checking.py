@@ -29,11 +29,11 @@ from attention_book.course.exercises.problems import (
 from attention_book.course.exercises.registry import EXERCISES
 from attention_book.course.exercises.slips import slip_hint
 from attention_book.course.exercises.verdict import Finding, Verdict
-from attention_book.foundations.bilingual import Bilingual, Language
+from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.seed import own_random_numbers
 
 
-def check(name: str, answer: Any, *, language: Language | None = None) -> Verdict:
+def check(name: str, answer: Any, *, language: str | None = None) -> Verdict:
     """Check an answer to an exercise: is it right, and if not, what is wrong?
 
     The answer is called with small inputs, by position, compared with the solution, and held to
@@ -93,7 +93,7 @@ def _usual_torch() -> Iterator[None]:
             torch.set_default_dtype(precision)
 
 
-def verdict_on(exercise: Exercise, answer: Any, language: Language | None = None) -> Verdict:
+def verdict_on(exercise: Exercise, answer: Any, language: str | None = None) -> Verdict:
     """Check an answer to any exercise, also one that is not registered.
 
     Draws from the global random numbers: ``check`` keeps them.

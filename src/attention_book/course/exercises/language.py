@@ -2,20 +2,19 @@
 
 import locale
 import os
-from typing import get_args
 
-from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.bilingual import Language, chosen_language, of_the_two
 from attention_book.foundations.environment import in_book_build
 
 #: "zh" or "en": the language of verdicts, where neither the call nor the notebook names one.
 LANGUAGE_VARIABLE = "ATTENTION_BOOK_LANGUAGE"
 
 
-def reader_language(language: Language | None = None) -> Language:
+def reader_language(language: str | None = None) -> Language:
     """Return the language to speak: the one asked for, the notebook's, or the computer's.
 
     In this order: the argument, ``set_language``, the environment variable
-    ``ATTENTION_BOOK_LANGUAGE``, the locale (zh... is Chinese), English.
+    ``ATTENTION_BOOK_LANGUAGE``, the locale (zh_CN is Chinese), English.
     """
     if language is not None:
         return checked("language", language)
@@ -24,14 +23,19 @@ def reader_language(language: Language | None = None) -> Language:
         return chosen
     if LANGUAGE_VARIABLE in os.environ:
         return checked(LANGUAGE_VARIABLE, os.environ[LANGUAGE_VARIABLE])
-    return "zh" if not in_book_build() and _locale().startswith(("zh", "Chinese")) else "en"
+    return "zh" if not in_book_build() and _is_chinese(_locale()) else "en"
 
 
 def checked(name: str, language: str) -> Language:
-    """Return the language if there is one of that name."""
-    if language not in get_args(Language):
+    """Return which of the two languages a code means."""
+    found = of_the_two(language)
+    if found is None:
         raise ValueError(f"{name}: expected 'zh' or 'en', got {language!r}")
-    return "zh" if language == "zh" else "en"
+    return found
+
+
+def _is_chinese(name: str) -> bool:
+    return of_the_two(name) == "zh" or name.startswith("Chinese")  # as Windows writes it
 
 
 def _locale() -> str:

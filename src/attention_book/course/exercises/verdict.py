@@ -82,7 +82,7 @@ class Verdict:
     finding: Finding | None = None
     mistake: str | None = None
     hint: Bilingual | None = None
-    language: Language | None = field(default=None, compare=False)
+    language: str | None = field(default=None, compare=False)
 
     def __bool__(self) -> bool:
         """Whether the answer passed."""

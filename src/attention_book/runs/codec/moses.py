@@ -3,6 +3,7 @@
 from typing import Any
 
 from attention_book.foundations.environment import from_extra
+from attention_book.foundations.languages import written_as
 
 
 class Moses:
@@ -12,7 +13,7 @@ class Moses:
     by those of English. Joining guesses where blanks stood, and guesses well in plain prose.
 
     Args:
-        language: "en", or the short name of another language.
+        language: "en", or the code of another language.
 
     Raises:
         ImportError: if sacremoses is not installed.
@@ -28,8 +29,9 @@ class Moses:
         """Read the rules of the language."""
         library = _library()
         self.language = language
-        self._splitter = library.MosesTokenizer(language)
-        self._joiner = library.MosesDetokenizer(language)
+        rules = written_as(language)
+        self._splitter = library.MosesTokenizer(rules)
+        self._joiner = library.MosesDetokenizer(rules)
 
     def split(self, text: str) -> str:
         """Return the text with a blank between any two of its words and marks."""

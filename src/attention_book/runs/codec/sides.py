@@ -4,8 +4,9 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
+from attention_book.foundations.languages import short_code, written_as
 from attention_book.runs.codec.moses import Moses
 from attention_book.text import (
     SPECIALS,
@@ -31,7 +32,7 @@ class Words:
     """A side in words, always in lower case.
 
     Attributes:
-        language: "en", "fr", "de" or "zh".
+        language: "en", "fr", "de" or "zh", or another code of one of them.
         rule: How text is cut.
         vocabulary: The words that have a number.
     """
@@ -57,7 +58,7 @@ class Words:
         """Write words as readable text."""
         if self.rule == "grammar":
             return grammar_text(tokens, self.language)
-        return detokenize(tokens, cast(Language, self.language))
+        return detokenize(tokens, self.language)
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the words of many texts."""
@@ -91,7 +92,8 @@ def check_rule(language: str, rule: str) -> None:
     known = {"plain": get_args(Language), "grammar": LANGUAGES}
     if rule not in known:
         raise ValueError(f"word_rule: expected one of {', '.join(known)}, got {rule!r}")
-    if language not in known[rule]:
+    code = written_as(language) if rule == "plain" else short_code(language)
+    if code not in known[rule]:
         expected = ", ".join(known[rule])
         raise ValueError(
             f"language: expected one of {expected}, got {language!r} (subwords know them all)"
@@ -106,7 +108,7 @@ def cut_words(text: str, language: str, rule: WordRule) -> tuple[str, ...]:
     """
     if rule == "grammar":
         return grammar_tokens(text, language)
-    return tokenize(text, cast(Language, language))
+    return tokenize(text, language)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Spelling:
         """
         text = without_halves(text.lower() if self.lowercase else text)
         text = unicodedata.normalize("NFC", text).strip()
-        if self.language == "zh":
+        if written_as(self.language) == "zh":
             text = without_blanks(text)
         return self.moses.split(text) if self.moses else text
 

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 from functools import lru_cache
 
+from attention_book.foundations.languages import short_code
 from attention_book.runs.corpora.files import Complain, Line, Skipped, columns, read_files, refuse
 from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.settings import DataSettings
@@ -67,14 +68,15 @@ def _named(
     if name == "phrasebook":
         return _held_out(iter(phrase_lines(source, target)), settings, split)
     languages = DOWNLOADED[name]
-    if (source, target) not in (languages, languages[::-1]):
+    wanted = (short_code(source), short_code(target))
+    if wanted not in (languages, languages[::-1]):
         expected = " and ".join(languages)
         raise ValueError(
             f"source, target: expected {expected} for {name}, got {source!r} and {target!r}"
         )
     has_splits = name.startswith("multi30k")
     lines = _downloaded(name, _PARTS[split] if has_splits else "train", skip, complain)
-    if (source, target) != languages:
+    if wanted != languages:
         lines = ((right, left) for left, right in lines)
     return lines if has_splits else _held_out(lines, settings, split)
 

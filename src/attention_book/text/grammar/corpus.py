@@ -6,7 +6,7 @@ from random import Random
 
 from attention_book.text.grammar.generate import stream
 from attention_book.text.grammar.telling import Sentence
-from attention_book.text.grammar.text import LANGUAGES
+from attention_book.text.grammar.text import LANGUAGES, spoken_language
 from attention_book.text.pairs import SentencePair
 
 # Training sentences have at most two clauses and this many tokens, in every language.
@@ -64,7 +64,7 @@ def grammar_corpus(
     validation and random split are one bag of sentences, dealt out at random.
 
     Args:
-        source: "en", "fr" or "zh".
+        source: "en", "fr" or "zh", or another code of one of them.
         target: Another of them.
         num_train: How many pairs to train on.
         num_test: How many pairs in each of the four held-out splits.
@@ -118,10 +118,7 @@ def _kind(sentence: Sentence) -> str:
 
 
 def _check(source: str, target: str, **numbers: int) -> None:
-    for name, language in (("source", source), ("target", target)):
-        if language not in LANGUAGES:
-            raise ValueError(f"{name}: expected one of {', '.join(LANGUAGES)}, got {language!r}")
-    if source == target:
+    if spoken_language(source, "source") == spoken_language(target, "target"):
         raise ValueError(f"target: expected another language than the source, got {target!r}")
     for name, number in numbers.items():
         if number < 0:

@@ -6,7 +6,7 @@ from attention_book.text.grammar.languages.chinese import say_chinese
 from attention_book.text.grammar.languages.english import say_english
 from attention_book.text.grammar.languages.french import say_french
 from attention_book.text.grammar.meaning import Meaning, Phrase
-from attention_book.text.grammar.text import LANGUAGES, grammar_text
+from attention_book.text.grammar.text import LANGUAGES, grammar_text, spoken_language
 from attention_book.text.grammar.words import align
 from attention_book.text.pairs import SentencePair
 
@@ -39,7 +39,7 @@ class Sentence:
     num_clauses: int
 
     def tokens(self, language: str) -> tuple[str, ...]:
-        """Return the tokens in "en", "fr" or "zh".
+        """Return the tokens in "en", "fr" or "zh", or in another code of one of them.
 
         Raises:
             ValueError: if the grammar does not speak the language.
@@ -78,9 +78,7 @@ class Sentence:
 
 
 def _index(language: str) -> int:
-    if language not in LANGUAGES:
-        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
-    return LANGUAGES.index(language)
+    return LANGUAGES.index(spoken_language(language))
 
 
 def telling(meaning: Meaning) -> Sentence:

@@ -6,12 +6,13 @@ into words even where the text has no blanks between them.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import cast
+from itertools import groupby
 
+from attention_book.foundations.languages import short_code
 from attention_book.text.grammar.lexicon import FOLDER, NOUNS
-from attention_book.text.tokens import Language, detokenize, tokenize
+from attention_book.text.tokens import detokenize, marks_words, tokenize
 
 LANGUAGES = ("en", "fr", "zh")
 
@@ -37,12 +38,12 @@ def grammar_text(tokens: Sequence[str], language: str) -> str:
     >>> grammar_text(("女孩", "读", "书", "。"), "zh")
     '女孩读书。'
     """
-    known = _known(language)
-    capitals = _CAPITALS.get(language, ())
+    known = spoken_language(language)
+    capitals = _CAPITALS.get(known, ())
     written: list[str] = []
     for token in tokens:
         word = token.capitalize() if token in capitals else token
-        if language == "fr" and written and written[-1].endswith("'"):
+        if known == "fr" and written and written[-1].endswith("'"):
             written[-1] += word
         else:
             written.append(word)
@@ -63,23 +64,40 @@ def grammar_tokens(text: str, language: str) -> tuple[str, ...]:
     >>> grammar_tokens("女孩今天在花园里读一本红色的书。", "zh")
     ('女孩', '今天', '在', '花园', '里', '读', '一', '本', '红色', '的', '书', '。')
     """
-    tokens = tokenize(text, _known(language))
-    if language == "fr":
+    known = spoken_language(language)
+    tokens = tokenize(text, known)
+    if known == "fr":
         return tuple(part for token in tokens for part in _split_elisions(token))
-    if language == "zh":
-        return _segment("".join(tokens)) if all(len(t) == 1 for t in tokens) else tokens
+    if known == "zh" and (all(len(t) == 1 for t in tokens) or not marks_words(text)):
+        return tuple(_segmented(tokens))
     return tokens
 
 
-def _known(language: str) -> Language:
-    if language not in LANGUAGES:
-        raise ValueError(f"language: expected one of {', '.join(LANGUAGES)}, got {language!r}")
-    return cast(Language, language)
+def spoken_language(code: str, name: str = "language") -> str:
+    """Return which of the grammar's languages a code means.
+
+    Raises:
+        ValueError: if it speaks none of that code.
+
+    >>> spoken_language("fra"), spoken_language("zh_CN")
+    ('fr', 'zh')
+    """
+    found = short_code(code)
+    if found not in LANGUAGES:
+        raise ValueError(f"{name}: expected one of {', '.join(LANGUAGES)}, got {code!r}")
+    return found
 
 
 def _split_elisions(token: str) -> list[str]:
     found = _ELIDED.match(token)
     return [found[1], *_split_elisions(token[found.end() :])] if found else [token]
+
+
+def _segmented(tokens: Sequence[str]) -> Iterator[str]:
+    """Join the characters that stand together to words; what is longer stands alone."""
+    for is_character, group in groupby(tokens, lambda token: len(token) == 1):
+        together = list(group)
+        yield from _segment("".join(together)) if is_character else together
 
 
 def _segment(text: str) -> tuple[str, ...]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import get_args
 
+from attention_book.foundations.languages import written_as
 from attention_book.runs.corpora import SPLITS, Skipped, Split, read_lines
 from attention_book.runs.settings import DataSettings
 from attention_book.text import CorpusError, tokenize
+from attention_book.text.scripts import pieces
 from attention_book.text.tokens import Language
 
 
@@ -81,12 +83,14 @@ class Part:
 def cut(text: str, language: str) -> tuple[str, ...]:
     """Cut a text into words: by the rule of its language, or else at blanks.
 
-    >>> cut("Go on.", "en"), cut("vai avanti.", "it")
+    Where a script writes none, as that of Thai, each character is one.
+
+    >>> cut("Go on.", "eng"), cut("vai avanti.", "it")
     (('go', 'on', '.'), ('vai', 'avanti.'))
     """
-    if language in get_args(Language):
-        return tokenize(text, language)  # type: ignore[arg-type]
-    return tuple(text.lower().split())
+    if written_as(language) in get_args(Language):
+        return tokenize(text, language)
+    return tuple(pieces(text.lower()))
 
 
 def described(data: DataSettings, skipped: Skipped) -> dict[Split, Part]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.foundations.languages import short_code, written_as
 from attention_book.live.exported import Exported, Origin, Subwords, copied
 from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.command.speech.failures import wrong_settings
@@ -38,7 +39,7 @@ def missing_for_a_page(found: Learned) -> list[Bilingual]:
     if found.codec.settings.unit != "words":
         if found.codec.settings.moses:
             missing.append(Bilingual("Moses 的切分", "splitting by the rules of Moses"))
-    elif found.codec.word_rule == "grammar" and found.codec.languages[0] == "fr":
+    elif found.codec.word_rule == "grammar" and short_code(found.codec.languages[0]) == "fr":
         missing.append(
             Bilingual(
                 "法语原文省音的切分（l' + homme）", "splitting of French elisions (l' + homme)"
@@ -124,8 +125,8 @@ def as_trained(found: Learned) -> Exported:
         name=safe_name(found.name),
         digest=settings.digest,
         model=settings.model.kind,
-        source=settings.data.source,
-        target=settings.data.target,
+        source=written_as(settings.data.source),  # the page knows short codes alone
+        target=written_as(settings.data.target),
         parts=_parts(found),
     )
     codec = found.codec

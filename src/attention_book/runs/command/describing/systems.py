@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from attention_book.course.recipes import RECIPES
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.foundations.languages import same_language
 from attention_book.runs.command.describing.texts import (
     TestText,
     by_model,
@@ -15,6 +17,7 @@ from attention_book.runs.command.describing.texts import (
     scored_tokens,
 )
 from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators import Learned, learned, note_share_unknown
 
 
@@ -94,7 +97,8 @@ def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tupl
     """Return the translations of the same text by another run, a recipe, or from a file.
 
     Raises:
-        Failure: if there is no such run or file, or the sources are not known.
+        Failure: if there is no such run or file, the sources are not known, or the model
+            translates from or into another language.
     """
     is_recipe, is_run = name in RECIPES, _is_folder(name)
     if not (is_recipe or is_run):
@@ -108,7 +112,31 @@ def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tupl
             "--compare: expected --sources to translate, got none",
         )
     other = learned(None, name) if is_recipe else learned(name, None)
+    _check_languages(other, text)
     return _translated(other, text, chosen)
+
+
+def _check_languages(other: Learned, text: TestText) -> None:
+    """Refuse a model of other languages: its number would mean nothing beside ours.
+
+    Raises:
+        Failure: if it is one.
+    """
+    source, target = other.codec.languages
+    wanted = text.source_language
+    if same_language(target, text.language) and (wanted is None or same_language(source, wanted)):
+        return
+    name, ours = visible(other.name), visible(f"{wanted or '…'} → {text.language}")
+    theirs = visible(f"{source} → {target}")
+    hint = Bilingual("", "")
+    if wanted is None:
+        hint = Bilingual("（--target 说明译文的语言）", " (--target names the files' language)")
+    raise Failure(
+        ExitCode.WRONG_LINE,
+        f"--compare：{name} 翻译的是 {theirs}，这里打分的是 {ours}，不能比{hint.zh}。",
+        f"--compare: expected a model for {ours}, which is scored here, got {theirs} of "
+        f"{name}{hint.en}",
+    )
 
 
 def _is_folder(name: str) -> bool:

@@ -12,6 +12,7 @@ from attention_book.runs.command.speech.reading import lines_of
 from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import Split, read_lines
+from attention_book.runs.scoring import separates_words
 from attention_book.runs.settings import DataSettings
 from attention_book.text import tokenize
 
@@ -27,12 +28,14 @@ class TestText:
         sources: What is to be translated; empty where it is not known.
         references: How people translate it.
         language: Of the references.
+        source_language: Of the sources; None where it is not known.
     """
 
     name: str
     sources: tuple[str, ...]
     references: tuple[str, ...]
     language: str
+    source_language: str | None = None
 
 
 def held_out(model: Learned, split: Split, limit: int | None) -> TestText:
@@ -44,7 +47,7 @@ def held_out(model: Learned, split: Split, limit: int | None) -> TestText:
     """
     data = model.settings.data
     with wrong_settings():
-        return _text(split, read_lines(data, split), limit, data.target)
+        return _text(split, read_lines(data, split), limit, data)
 
 
 def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestText:
@@ -60,14 +63,14 @@ def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestTex
             target=spoken.target,
         )  # fmt: skip
     name = " + ".join(map(visible, files))
-    return _text(name, read_lines(data, "test"), limit, spoken.target)
+    return _text(name, read_lines(data, "test"), limit, spoken)
 
 
 def _text(
-    name: str, lines: Iterator[tuple[str, str]], limit: int | None, language: str
+    name: str, lines: Iterator[tuple[str, str]], limit: int | None, data: DataSettings
 ) -> TestText:
     sources, references = zip(*itertools.islice(lines, limit), strict=True)
-    return TestText(name, sources, references, language)
+    return TestText(name, sources, references, data.target, data.source)
 
 
 def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> tuple[str, ...]:
@@ -102,6 +105,8 @@ def by_model(
 def scored_tokens(model: Learned, texts: Sequence[str]) -> list[tuple[str, ...]] | None:
     """Return the tokens that the papers of such a run score; None where they score the text."""
     if model.settings.text.moses:
+        if not separates_words(model.codec.languages[1], texts):
+            return None  # whole sentences would be compared
         moses = Moses(model.codec.languages[1])
         return [tuple(moses.split(text.lower()).split()) for text in texts]
     if model.settings.text.unit == "words":

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from attention_book.foundations.bilingual import Bilingual, Language, chosen_language
+from attention_book.foundations.bilingual import Bilingual, Language, chosen_language, of_the_two
 
 #: The environment variable that chooses the language where the line does not.
 VARIABLE = "ATTENTION_BOOK_LANG"
@@ -43,15 +43,9 @@ def language_asked_for(
             rest.append(word)
         else:
             asked = value if sign else (words.pop(0) if words else "")
-    if asked is not None and _known(asked) is None:
+    if asked is not None and of_the_two(asked) is None:
         raise ValueError(f"{OPTION}: expected en or zh, got {asked!r}")
-    return _known(asked) or _known(environment.get(VARIABLE)) or "en", rest
-
-
-def _known(name: str | None) -> Language | None:
-    """Return the language of a name such as zh, zh-CN or zh_CN.UTF-8."""
-    start = (name or "").lower().replace("-", "_").partition("_")[0].partition(".")[0]
-    return "zh" if start == "zh" else "en" if start == "en" else None
+    return of_the_two(asked) or of_the_two(environment.get(VARIABLE)) or "en", rest
 
 
 __all__ = ["OPTION", "VARIABLE", "language_asked_for", "spoken"]
