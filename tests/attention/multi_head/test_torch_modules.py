@@ -22,6 +22,7 @@ from attention_book.attention.multi_head.torch_modules import (
     attention_from_torch,
     attention_to_torch,
 )
+from attention_book.attention.positions.scheme import AddedAtInput
 
 BATCH, QUERIES, KEYS = 2, 5, 7
 # (d_model, num_heads, d_key, d_value): other sizes need separate projections.
@@ -231,8 +232,8 @@ def test_windows_and_sinks_are_not_lost_on_the_way(kind):
     [
         {"scale": 0.5},  # 1 / sqrt(d_k), written out
         {"positions": NoPositions()},
-        {"positions": SinusoidalPositions(d_model=8)},
-        {"positions": LearnedPositions(d_model=8, max_positions=9)},
+        {"positions": AddedAtInput(SinusoidalPositions(d_model=8))},
+        {"positions": AddedAtInput(LearnedPositions(d_model=8, max_positions=9))},
     ],
 )
 def test_what_changes_nothing_in_attention_is_let_through(settings):

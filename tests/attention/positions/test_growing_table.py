@@ -59,11 +59,11 @@ class TakenAway(GrowingTable):
     """Another thread puts its own table in the place of each that is kept."""
 
     @property
-    def table(self):
-        return torch.empty(0, 0)
+    def tables(self):
+        return {}
 
-    @table.setter
-    def table(self, kept):
+    @tables.setter
+    def tables(self, kept):
         pass
 
 

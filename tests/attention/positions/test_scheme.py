@@ -6,18 +6,42 @@ import pickle
 
 import pytest
 import torch
+from torch._dynamo.backends.common import aot_autograd
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_leaves
 
 from attention_book.attention import (
     AlibiPositions,
+    LatentAttention,
     LearnedPositions,
+    MultiHeadAttention,
     NoPositions,
     Positions,
     RelativePositions,
     RotaryPositions,
+    SinkAttention,
     SinusoidalPositions,
     T5Buckets,
+    WindowAttention,
+    YarnScaling,
 )
-from attention_book.attention.positions.scheme import distances
+from attention_book.attention.positions.scheme import (
+    check_at_input,
+    distances,
+    entrances,
+    within_attention,
+)
+from attention_book.course.models.one_look import OneLook
+from attention_book.models import (
+    DecoderConfig,
+    DecoderLayer,
+    LayerConfig,
+    LayerStack,
+    SelfAttentionLayer,
+)
+from attention_book.models.decoder.block import DecoderBlock
+from attention_book.models.transformer.layer_config import POSITION_KINDS
 
 HEADS, D_K, D_MODEL = 3, 10, 30  # d_model is what the heads are split from
 
@@ -262,3 +286,250 @@ def test_the_settings_are_printed():
 def test_distances_count_from_the_query_to_the_key():
     expected = [[j - i for j in range(7)] for i in range(3, 8)]
     assert distances(5, 7, offset=3).tolist() == expected
+
+
+# A scheme that is handed over where it can't enter would be lost without a word: added to the
+# input by somebody who only attends, or inside attention by somebody who only adds.
+
+SIZES = {"d_model": D_MODEL, "num_heads": HEADS}
+TAKERS = {
+    "multi-head": lambda positions: MultiHeadAttention(**SIZES, positions=positions),
+    "grouped": lambda positions: MultiHeadAttention(**SIZES, num_kv_heads=1, positions=positions),
+    "window": lambda positions: WindowAttention(**SIZES, window=3, positions=positions),
+    "sinks": lambda positions: SinkAttention(**SIZES, positions=positions),
+    "latent": lambda positions: LatentAttention(
+        **SIZES, kv_rank=4, d_k=6, d_rope=D_K, positions=positions
+    ),
+    "layer": lambda positions: SelfAttentionLayer(LayerConfig(**SIZES), positions),
+    "decoder layer": lambda positions: DecoderLayer(LayerConfig(**SIZES), positions),
+    "block": lambda positions: DecoderBlock(DecoderConfig(vocabulary=9, **SIZES), positions),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+def test_attention_refuses_what_is_added_to_the_input_and_the_advice_works(taker, unchecked):
+    for name in ABSOLUTE:
+        with pytest.raises(ValueError, match="positions: expected a scheme that enters inside"):
+            TAKERS[taker](create(name))
+        TAKERS[taker](within_attention(create(name)))  # who has called it on the input
+    for nothing_yet, message in ((RotaryPositions, "got RotaryPositions"), ("rotary", "'rotary'")):
+        with pytest.raises(TypeError, match=rf"positions: expected a scheme .*{message}"):
+            TAKERS[taker](nothing_yet)
+
+
+def test_latent_attention_refuses_what_it_would_not_do():
+    TAKERS["latent"](create("rotary"))
+    for name in ("relative", "buckets", "alibi"):
+        with pytest.raises(ValueError, match="positions: expected a scheme that turns"):
+            TAKERS["latent"](create(name))
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_who_only_adds_refuses_what_enters_inside_attention(name):
+    inside = entrances(create(name)) - {"forward"}
+    if not inside:
+        check_at_input("place", create(name))
+        OneLook(num_words=5, d_model=D_MODEL, place=create(name))
+        return
+    with pytest.raises(ValueError, match="place: expected a scheme that is added to the input"):
+        OneLook(num_words=5, d_model=D_MODEL, place=create(name))
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_model_moves_with_the_order_wherever_its_positions_enter(name):
+    """What a stack makes of a scheme is not lost: neither in the layers, nor before them."""
+    if name not in POSITION_KINDS:
+        return
+    torch.manual_seed(1)
+    stack = LayerStack(LayerConfig(**SIZES, num_layers=1, positions=name)).eval()
+    for parameter in stack.positions.parameters():
+        torch.nn.init.normal_(parameter)
+    x, order = torch.randn(1, 5, D_MODEL), torch.tensor([2, 0, 1, 4, 3])
+    moved = not torch.allclose(stack(x[:, order]), stack(x)[:, order], atol=1e-4)
+    assert moved == (name != "none")
+
+
+# What a scheme keeps between calls must mean the same to the next one, whatever the last was:
+# an inference, a trace on stand-ins, another type, a transform, an autocast.
+
+
+def in_a_fake_mode(call, x):
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        call(torch.empty(x.shape, dtype=x.dtype))
+
+
+def in_another_type(call, x):
+    call(x.half())
+
+
+def while_inferring(call, x):
+    with torch.inference_mode():
+        call(x)
+
+
+def on_no_device(call, x):
+    call(x.to("meta"))
+
+
+def in_autocast(call, x):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        call(x)
+
+
+def in_a_context_without_memory(call, x):
+    with torch.device("meta"):
+        call(x)
+
+
+BEFORE = {
+    "fake": in_a_fake_mode,
+    "traced on fakes": lambda call, x: make_fx(call, tracing_mode="fake")(x),
+    "traced": lambda call, x: make_fx(call)(x),
+    "traced on symbols": lambda call, x: make_fx(call, tracing_mode="symbolic")(x),
+    "functional": lambda call, x: torch.func.functionalize(call)(x),
+    "mapped": lambda call, x: torch.func.vmap(call)(x[None]),
+    "differentiated": lambda call, x: torch.func.grad(lambda x: call(x).sum())(x),
+    "inferred": while_inferring,
+    "half": in_another_type,
+    "meta": on_no_device,
+    "autocast": in_autocast,
+    "default device": in_a_context_without_memory,
+}
+WITH_TABLES = {
+    "sinusoidal": (lambda scheme: lambda x: scheme(x), (1, 6, D_MODEL)),
+    "rotary": (lambda scheme: lambda x: scheme.rotate(x), (1, HEADS, 6, D_K)),
+    "alibi": (lambda scheme: lambda x: x[..., :1] + scheme.bias(x, 6), (1, HEADS, 6, D_K)),
+    "buckets": (lambda scheme: lambda x: x[..., :1] + scheme.bias(x, 6), (1, HEADS, 6, D_K)),
+}
+
+
+@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("name", WITH_TABLES)
+def test_what_was_called_before_changes_nothing(name, before, unchecked):
+    call_of, shape = WITH_TABLES[name]
+    x = torch.randn(shape)
+    if name == "buckets" and before.startswith(("fake", "traced on", "meta")):
+        return  # its parameters stay where they are
+    scheme = create(name).float()
+    fresh = copy.deepcopy(scheme)
+    BEFORE[before](call_of(scheme), x)
+    x.requires_grad_()
+    output = call_of(scheme)(x)
+    assert type(output) is torch.Tensor
+    assert torch.equal(output, call_of(fresh)(x))
+    output.square().sum().backward()
+    assert x.grad.isfinite().all()
+    pickle.loads(pickle.dumps(scheme))
+
+
+class Counted:
+    """Counts its calls."""
+
+    def __init__(self, call):
+        self.call, self.calls = call, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.call(*arguments)
+
+
+def test_types_in_turn_share_a_scheme_without_computing_anew():
+    for name in ("sinusoidal", "rotary"):
+        scheme = create(name)
+        table = scheme._encoding if name == "sinusoidal" else scheme._table
+        table.compute = counting = Counted(table.compute)
+        call_of, shape = WITH_TABLES[name]
+        for _ in range(5):
+            for dtype in (torch.float32, torch.float64, torch.float32):
+                call_of(scheme)(torch.zeros(shape, dtype=dtype))
+        assert counting.calls == 2
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+@pytest.mark.parametrize("sizes", [(1, 0), (0, 3), (0, 0)], ids=str)
+def test_nothing_is_placed_without_complaint_also_by_a_fresh_scheme(name, sizes):
+    batch, length = sizes
+    x, heads = torch.zeros(batch, length, D_MODEL), torch.zeros(batch, HEADS, length, D_K)
+    for offset in (0, 3):
+        assert create(name).float()(x, offset=offset).shape == x.shape
+        assert create(name).float().rotate(heads, offset=offset).shape == heads.shape
+        for num_keys in (0, 4):
+            bias = create(name).float().bias(heads, num_keys, offset=offset)
+            if bias is not None:
+                assert bias.expand(batch, HEADS, length, num_keys).numel() == 0
+            weights = torch.zeros(batch, HEADS, length, num_keys)
+            create(name).float().value_bias(weights, offset=offset)
+
+
+# A graph runs many times on one device: it makes no table in double precision on the CPU, which
+# would also keep it from being recorded by the device. Its angles are exact all the same.
+
+YARN = YarnScaling(factor=8.0, trained_length=64)
+
+
+def nodes(call, *arguments):
+    """What the operations return in the graph that a call compiles to, and the output."""
+    found = []
+
+    def keep(graph, inputs):
+        found.extend(graph.graph.nodes)
+        return graph
+
+    torch.compiler.reset()
+    output = torch.compile(call, fullgraph=True, backend=aot_autograd(fw_compiler=keep))(*arguments)
+    values = [node.meta["val"] for node in found if node.op == "call_function"]
+    return tree_leaves(values), output
+
+
+GRAPHS = {
+    "sinusoidal": lambda: SinusoidalPositions(d_model=D_MODEL),
+    "odd sinusoidal": lambda: SinusoidalPositions(d_model=7),
+    "rotary": lambda: RotaryPositions(d_k=D_K),
+    "rotary, yarn": lambda: RotaryPositions(d_k=D_K, scaling=YARN, pairing="halves"),
+    "alibi": lambda: AlibiPositions(num_heads=HEADS),
+    "buckets": lambda: T5Buckets(num_heads=HEADS, bidirectional=True),
+    "relative": lambda: RelativePositions(d_k=D_K, max_distance=4),
+}
+
+
+def speaks(name, scheme, dtype=torch.float32):
+    """What a scheme does far into a text, and what it is given."""
+    if name.endswith("sinusoidal"):
+        x = torch.zeros(1, 5, scheme.d_model, dtype=dtype)
+        return lambda x: scheme(x, offset=77_777), x
+    x = torch.ones(1, HEADS, 5, D_K, dtype=dtype)
+    if name.startswith("rotary"):
+        return lambda x: scheme.rotate(x, offset=77_777), x
+    return lambda x: scheme.bias(x, 6, offset=77_777), x
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_graph_holds_no_double_precision_and_nothing_of_the_cpu(name, unchecked):
+    scheme = GRAPHS[name]().requires_grad_(False)
+    call, x = speaks(name, scheme)
+    operations, output = nodes(call, x)
+    torch.testing.assert_close(output, call(x), rtol=3e-6, atol=3e-6)
+    assert torch.float64 not in [value.dtype for value in operations]
+    scheme.to("meta")
+    operations, _ = nodes(call, x.to("meta"))
+    assert {value.device.type for value in operations} == {"meta"}
+
+
+@pytest.mark.parametrize("name", ["odd sinusoidal", "rotary, yarn"])
+@pytest.mark.parametrize("kind", [(torch.float64, 1e-9), (torch.bfloat16, 0.02)], ids=str)
+def test_a_graph_is_as_exact_as_its_type(name, kind, unchecked):
+    dtype, tolerance = kind
+    call, x = speaks(name, GRAPHS[name](), dtype)
+    torch.testing.assert_close(nodes(call, x)[1], call(x), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["sinusoidal", "rotary, yarn"])
+def test_what_a_graph_needs_survives_casts_and_comes_back_from_no_memory(name, unchecked):
+    with torch.device("meta"):
+        built = GRAPHS[name]()
+    for scheme in (built.to_empty(device="cpu"), GRAPHS[name]().half().to("meta").float()):
+        scheme.to_empty(device="cpu")
+        shape = (1, 5, D_MODEL) if name == "sinusoidal" else (1, HEADS, 5, D_K)
+        x = torch.ones(shape)
+        call = scheme.forward if name == "sinusoidal" else scheme.rotate
+        torch.testing.assert_close(nodes(call, x)[1], call(x), rtol=3e-6, atol=3e-6)

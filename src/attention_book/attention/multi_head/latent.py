@@ -19,7 +19,7 @@ from attention_book.attention.multi_head.heads import (
 )
 from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.positions.rotary import RotaryPositions
-from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.positions.scheme import Positions, check_within_attention
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
 from attention_book.foundations.checks import (
     check_positive,
@@ -113,6 +113,7 @@ class LatentAttention(nn.Module):
         self.W_uv = nn.Linear(kv_rank, num_heads * d_v, bias=False)
         self.W_o = nn.Linear(num_heads * d_v, d_model, bias=False)
         self.positions = RotaryPositions(d_k=d_rope) if positions is None else positions
+        check_within_attention(self.positions, turned_only=True)
 
     def forward(
         self,

@@ -21,7 +21,11 @@ from attention_book.attention.multi_head.heads import (
     ungroup_heads,
 )
 from attention_book.attention.multi_head.kv_cache import KVCache
-from attention_book.attention.positions.scheme import NoPositions, Positions
+from attention_book.attention.positions.scheme import (
+    NoPositions,
+    Positions,
+    check_within_attention,
+)
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
 from attention_book.foundations.checks import (
     check_probability,
@@ -77,13 +81,14 @@ class MultiHeadAttention(nn.Module):
             is one product; other sizes of keys or values need three. Where a call needs some
             of the rows, a ``W_qkv`` that is no plain ``nn.Linear`` any more (an adapter, say, or
             one with a hook) is called as a whole, and its output is cut.
-        positions: How positions enter; None leaves them out.
+        positions: How positions enter, inside attention; None leaves them out.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         query_norm: Applied to each head's queries, (\\*batch, head, query, d_k); None leaves them.
         key_norm: The same for the keys, before they are cached.
 
     Raises:
-        ValueError: if a number of heads does not divide, or a number is out of range.
+        ValueError: if a number of heads does not divide, a number is out of range, or the
+            positions are added to the input, where this module can't add them.
 
     >>> import torch
     >>> attention = MultiHeadAttention(d_model=8, num_heads=2)
@@ -143,6 +148,7 @@ class MultiHeadAttention(nn.Module):
         self.W_o = nn.Linear(d_q, d_model, bias=bias)
         self.query_norm, self.key_norm = query_norm, key_norm
         self.positions = NoPositions() if positions is None else positions
+        check_within_attention(self.positions)
 
     def forward(
         self,

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.attention.multi_head.multi_head import MultiHeadAttention
-from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.positions.scheme import Positions, entrances
 
 
 def attention_from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -97,12 +97,11 @@ def check_outside_attention(positions: Positions) -> None:
     Raises:
         ValueError: if they turn queries and keys, or add to the scores or to the output.
     """
-    for name in ("rotate", "bias", "value_bias"):
-        if getattr(type(positions), name) is not getattr(Positions, name):
-            raise ValueError(
-                "positions: expected none inside attention, for torch's has none, "
-                f"got {type(positions).__name__}"
-            )
+    if entrances(positions) - {"forward"}:
+        raise ValueError(
+            "positions: expected none inside attention, for torch's has none, "
+            f"got {type(positions).__name__}"
+        )
 
 
 def _check_expressible(module: MultiHeadAttention) -> None:

@@ -1,11 +1,13 @@
 """ALiBi (Press et al. 2022): scores fall linearly with distance, in each head at its own rate."""
 
 import math
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attention_book.attention.positions.growing_table import GrowingTable
 from attention_book.attention.positions.scheme import Positions, distances
 from attention_book.attention.positions.t5_buckets import check_heads
 from attention_book.foundations.checks import check_floating, check_sizes
@@ -25,11 +27,7 @@ def alibi_slopes(num_heads: int, *, dtype: torch.dtype = torch.float32) -> Float
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
     check_sizes(num_heads=num_heads)
-    below = 2 ** math.floor(math.log2(num_heads))
-    slopes = _geometric(below)
-    if below < num_heads:
-        slopes = torch.cat((slopes, _geometric(2 * below)[0::2][: num_heads - below]))
-    return slopes.to(dtype)
+    return _exact(num_heads).to(dtype).to(torch.get_default_device())
 
 
 class AlibiPositions(Positions):
@@ -53,6 +51,7 @@ class AlibiPositions(Positions):
         super().__init__()
         check_sizes(num_heads=num_heads)
         self.num_heads = num_heads
+        self._slopes = GrowingTable(partial(_column, num_heads=num_heads))  # a row is a head
 
     def bias(
         self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
@@ -66,9 +65,11 @@ class AlibiPositions(Positions):
         check_heads(queries, self.num_heads)
         far = distances(queries.shape[-2], num_keys, offset=offset, device=queries.device).abs()
         # Half precision is too coarse for large distances: computed in single, then rounded.
-        slopes = alibi_slopes(
-            self.num_heads, dtype=torch.promote_types(queries.dtype, torch.float32)
-        ).to(queries.device)
+        like = queries.new_empty(0, dtype=torch.promote_types(queries.dtype, torch.float32))
+        if torch.compiler.is_compiling():  # a graph keeps no table between calls
+            slopes = torch.exp2(_exponents(self.num_heads, like))
+        else:
+            slopes = self._slopes.rows(self.num_heads, offset=0, like=like)[:, 0]
         falling = slopes[:, None, None] * -far
         return falling.to(queries.dtype)[None]
 
@@ -77,5 +78,31 @@ class AlibiPositions(Positions):
         return f"num_heads={self.num_heads}"
 
 
+def _exact(num_heads: int) -> Float[Tensor, " head"]:
+    """Return the slopes in double precision; on the CPU, for not every device has it."""
+    below = 2 ** math.floor(math.log2(num_heads))
+    slopes = _geometric(below)
+    if below < num_heads:
+        slopes = torch.cat((slopes, _geometric(2 * below)[0::2][: num_heads - below]))
+    return slopes
+
+
 def _geometric(num_heads: int) -> Float[Tensor, " head"]:
-    return 2 ** (-8 / num_heads * torch.arange(1, num_heads + 1, dtype=torch.float64))
+    head = torch.arange(1, num_heads + 1, dtype=torch.float64, device="cpu")
+    slopes: Tensor = 2 ** (-8 / num_heads * head)
+    return slopes
+
+
+def _column(_: int, *, num_heads: int) -> Float[Tensor, "head 1"]:
+    return _exact(num_heads)[:, None]
+
+
+def _exponents(num_heads: int, like: Tensor) -> Float[Tensor, " head"]:
+    """Return to which power of 2 each slope is, in the type and on the device of ``like``.
+
+    Those that fill up lie halfway between the others.
+    """
+    below = 2 ** math.floor(math.log2(num_heads))
+    head = torch.arange(1, num_heads + 1, dtype=like.dtype, device=like.device)
+    steps: Tensor = torch.where(head > below, head - below - 0.5, head) * (-8 / below)
+    return steps

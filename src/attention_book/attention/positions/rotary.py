@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attention_book.attention.positions.growing_table import GrowingTable
 from attention_book.attention.positions.rope_scaling import RopeScaling, rotary_frequencies
-from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import check_features, check_floating
 from attention_book.foundations.shapes import Keys
 
@@ -17,7 +17,7 @@ from attention_book.foundations.shapes import Keys
 Pairing = Literal["neighbors", "halves"]
 
 
-class RotaryPositions(Positions):
+class RotaryPositions(WavePositions):
     """Turn every pair of features of queries and keys by an angle that grows with position.
 
     .. math::
@@ -60,13 +60,13 @@ class RotaryPositions(Positions):
         pairing: Pairing = "neighbors",
     ) -> None:
         """Keep the settings; the table of angles grows when it is used."""
-        super().__init__()
         rotary_frequencies(d_k, base=base)  # refuses what has none
         if pairing not in get_args(Pairing):
             raise ValueError(f"pairing: expected neighbors or halves, got {pairing!r}")
-        self.d_k, self.base, self.pairing = d_k, base, pairing
-        self.scaling = RopeScaling() if scaling is None else scaling
-        self._table = GrowingTable(partial(_turns, d_k=d_k, base=base, scaling=self.scaling))
+        scaling = RopeScaling() if scaling is None else scaling
+        super().__init__(scaling.frequencies(d_k, base=base))
+        self.d_k, self.base, self.pairing, self.scaling = d_k, base, pairing, scaling
+        self._table = GrowingTable(partial(_turns, d_k=d_k, base=base, scaling=scaling))
 
     def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
         """Return the queries or keys, turned; lengths grow by the scaling's magnitude alone.
@@ -78,7 +78,7 @@ class RotaryPositions(Positions):
         check_features("heads", heads, self.d_k)
         # Half precision is too coarse for the products: single, then rounded.
         x = heads.to(torch.promote_types(heads.dtype, torch.float32))
-        sin, cos = self._table.rows(x.shape[-2], offset=offset, like=x).chunk(2, dim=-1)
+        sin, cos = self._waves(x, offset)
         if self.pairing == "halves":
             first, second = x.chunk(2, dim=-1)
             turned = torch.cat((first * cos - second * sin, first * sin + second * cos), dim=-1)
@@ -87,6 +87,14 @@ class RotaryPositions(Positions):
             pairs = (first * cos - second * sin, first * sin + second * cos)
             turned = torch.stack(pairs, dim=-1).flatten(-2)
         return turned.to(heads.dtype)
+
+    def _waves(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+        """Return the sines and cosines of the angles of every position."""
+        if torch.compiler.is_compiling():  # a graph keeps no table between calls
+            angles = self.phases.angles(x.shape[-2], offset=offset, like=x)
+            return self.scaling.magnitude * angles.sin(), self.scaling.magnitude * angles.cos()
+        sin, cos = self._table.rows(x.shape[-2], offset=offset, like=x).chunk(2, dim=-1)
+        return sin, cos
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""

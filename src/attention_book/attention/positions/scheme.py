@@ -3,7 +3,8 @@
 Attention itself treats its keys as a set. A scheme of positions tells it the order
 in one of four places: at the input (:meth:`Positions.forward`), in the queries and
 keys (:meth:`Positions.rotate`), in the scores (:meth:`Positions.bias`), or in what is
-averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs.
+averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs, and who is given
+one says which places it serves: what enters elsewhere would be lost without a word.
 """
 
 import torch
@@ -76,6 +77,110 @@ class NoPositions(Positions):
     >>> torch.equal(NoPositions()(x, offset=7), x)
     True
     """
+
+
+class AddedAtInput(NoPositions):
+    """What attention gets of a scheme that was added to its input: nothing to do.
+
+    It holds the scheme's parameters, under the same names, so that a saved model has them where
+    it always had.
+
+    Args:
+        positions: The scheme that was added.
+
+    >>> from attention_book.attention import LearnedPositions
+    >>> list(AddedAtInput(LearnedPositions(d_model=4, max_positions=8)).state_dict())
+    ['table']
+    """
+
+    def __init__(self, positions: Positions) -> None:
+        """Hold the parameters."""
+        super().__init__()
+        for name, parameter in positions.named_parameters(recurse=False):
+            self.register_parameter(name, parameter)
+
+
+def entrances(positions: Positions) -> set[str]:
+    """Return the methods by which a scheme enters: those that it overrides.
+
+    >>> from attention_book.attention import RelativePositions, SinusoidalPositions
+    >>> entrances(SinusoidalPositions(d_model=4))
+    {'forward'}
+    >>> sorted(entrances(RelativePositions(d_k=4, max_distance=2)))
+    ['bias', 'value_bias']
+    """
+    names = ("forward", "rotate", "bias", "value_bias")
+    return {
+        name for name in names if getattr(type(positions), name) is not getattr(Positions, name)
+    }
+
+
+def within_attention(positions: Positions) -> Positions:
+    """Return the scheme for the attention of a stack that has called it on its input already.
+
+    >>> from attention_book.attention import RotaryPositions, SinusoidalPositions
+    >>> within_attention(RotaryPositions(d_k=4)), within_attention(SinusoidalPositions(d_model=4))
+    (RotaryPositions(d_k=4, base=10000), AddedAtInput())
+    """
+    return AddedAtInput(positions) if entrances(positions) == {"forward"} else positions
+
+
+def check_within_attention(positions: Positions, *, turned_only: bool = False) -> None:
+    """Check that a scheme does its work inside attention, where it is given.
+
+    Args:
+        positions: The scheme.
+        turned_only: Whether this attention turns queries and keys, and does nothing else.
+
+    Raises:
+        TypeError: if it is no scheme of positions.
+        ValueError: if it does its work elsewhere.
+
+    >>> from attention_book.attention import SinusoidalPositions
+    >>> check_within_attention(SinusoidalPositions(d_model=4))
+    Traceback (most recent call last):
+    ValueError: positions: expected a scheme that enters inside attention, such as \
+RotaryPositions, got SinusoidalPositions, which is added to the input: leave it out here, and \
+call it on what attention is given, x = positions(x)
+    """
+    if not isinstance(positions, Positions):
+        got = positions.__name__ if isinstance(positions, type) else repr(positions)
+        raise TypeError(
+            f"positions: expected a scheme such as RotaryPositions(d_k=…), or None, got {got}"
+        )
+    entered, got = entrances(positions), type(positions).__name__
+    if entered == {"forward"}:
+        raise ValueError(
+            "positions: expected a scheme that enters inside attention, such as RotaryPositions, "
+            f"got {got}, which is added to the input: leave it out here, and call it on what "
+            "attention is given, x = positions(x)"
+        )
+    if turned_only and entered - {"rotate"}:
+        raise ValueError(
+            "positions: expected a scheme that turns queries and keys, such as RotaryPositions, "
+            f"for this attention has no other place for one, got {got}"
+        )
+
+
+def check_at_input(name: str, positions: object) -> None:
+    """Check that a scheme, where it is one, does its work when it is called on an input.
+
+    Raises:
+        ValueError: if it enters inside attention alone.
+
+    >>> from attention_book.attention import AlibiPositions
+    >>> check_at_input("place", AlibiPositions(num_heads=2))
+    Traceback (most recent call last):
+    ValueError: place: expected a scheme that is added to the input, such as \
+SinusoidalPositions, got AlibiPositions, which enters inside attention: \
+MultiHeadAttention(…, positions=…)
+    """
+    if isinstance(positions, Positions) and entrances(positions) - {"forward"}:
+        raise ValueError(
+            f"{name}: expected a scheme that is added to the input, such as SinusoidalPositions, "
+            f"got {type(positions).__name__}, which enters inside attention: "
+            "MultiHeadAttention(…, positions=…)"
+        )
 
 
 def check_offset(offset: int) -> None:

@@ -7,7 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.attention.positions.growing_table import GrowingTable
-from attention_book.attention.positions.scheme import Positions, check_offset
+from attention_book.attention.positions.scheme import check_offset
+from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import (
     check_features,
     check_floating,
@@ -58,7 +59,7 @@ def sinusoids(
     return encoding.to(dtype)
 
 
-class SinusoidalPositions(Positions):
+class SinusoidalPositions(WavePositions):
     """Add the sinusoidal encoding to the input: nothing to learn, no longest sequence.
 
     .. math:: x_i + P_i
@@ -77,9 +78,9 @@ class SinusoidalPositions(Positions):
 
     def __init__(self, *, d_model: int, base: float = 10000.0) -> None:
         """Keep the sizes; the table of encodings grows when it is used."""
-        super().__init__()
         check_sizes(d_model=d_model)
         check_positive("base", base)
+        super().__init__(_frequencies(d_model, base))
         self.d_model, self.base = d_model, base
         self._encoding = GrowingTable(
             partial(sinusoids, d_model=d_model, base=base, dtype=torch.float64)
@@ -93,8 +94,20 @@ class SinusoidalPositions(Positions):
         """
         check_floating("x", x)
         check_features("x", x, self.d_model)
+        if torch.compiler.is_compiling():  # a graph keeps no table between calls
+            precise = x.new_empty(0, dtype=torch.promote_types(x.dtype, torch.float32))
+            angles = self.phases.angles(x.shape[-2], offset=offset, like=precise)
+            waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
+            return x + waves[:, : self.d_model].to(x.dtype)
         return x + self._encoding.rows(x.shape[-2], offset=offset, like=x)
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
         return f"d_model={self.d_model}, base={self.base:g}"
+
+
+def _frequencies(d_model: int, base: float) -> Float[Tensor, " pair"]:
+    """Return how far each wave turns from one position to the next, in double precision."""
+    halves = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
+    frequencies: Tensor = base ** (-halves / d_model)
+    return frequencies

@@ -54,10 +54,10 @@ def relative_bucket(
         side = num_buckets
         first, far = torch.zeros_like(distance), (-distance).clamp(min=0)
     exact = side // 2
-    # A distance that is exactly a bucket's first must not be rounded into the one before.
-    octaves = (far.clamp(min=exact).double() / exact).log() / math.log(max_distance / exact)
-    shared = exact + (octaves * (side - exact) + 1e-9).floor().long().clamp(max=side - exact - 1)
-    return first + torch.where(far < exact, far, shared)
+    bucket = far.clamp(max=exact).long()
+    for begins in _first_distances(exact, side, max_distance):
+        bucket = bucket + (far >= begins)
+    return first + bucket
 
 
 class T5Buckets(Positions):
@@ -105,12 +105,17 @@ class T5Buckets(Positions):
         """
         check_floating("queries", queries)
         check_heads(queries, len(self.table))
-        buckets = relative_bucket(
-            distances(queries.shape[-2], num_keys, offset=offset, device=queries.device),
+        num_queries, device = queries.shape[-2], queries.device
+        between = distances(num_queries, num_keys, offset=offset, device=device)
+        # One bucket for each distance, and every pair picks its own.
+        below = offset + num_queries
+        of_distances = relative_bucket(
+            torch.arange(num_queries + num_keys, device=device) - below,
             num_buckets=self.num_buckets,
             max_distance=self.max_distance,
             bidirectional=self.bidirectional,
         )
+        buckets = of_distances[between + below]
         return self.table[:, buckets].to(queries.dtype)[None]
 
     def extra_repr(self) -> str:
@@ -119,6 +124,22 @@ class T5Buckets(Positions):
             f"num_heads={len(self.table)}, num_buckets={self.num_buckets}, "
             f"max_distance={self.max_distance}, bidirectional={self.bidirectional}"
         )
+
+
+def _first_distances(exact: int, side: int, max_distance: int) -> list[int]:
+    """Return the first distance of each bucket that several share, but for the first of them.
+
+    Distance n has come t buckets further when :math:`(n / e)^r \\ge (m / e)^t`, r the number of
+    shared buckets; in whole numbers, so that nothing is rounded on a boundary.
+    """
+    shared = side - exact
+    begins = []
+    for t in range(1, shared):
+        distance = math.floor(exact * (max_distance / exact) ** (t / shared)) - 1
+        while distance**shared * exact**t < max_distance**t * exact**shared:
+            distance += 1
+        begins.append(distance)
+    return begins
 
 
 def check_heads(queries: Tensor, num_heads: int) -> None:

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention, Positions, RotaryPositions
+from attention_book.attention.positions.scheme import within_attention
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
@@ -101,8 +102,9 @@ class AttentionOnly(nn.Module):
             positions = RotaryPositions(d_k=d_model // num_heads)
         self.embedding = TokenEmbedding(vocabulary, d_model, name="tokens")
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
+        within = within_attention(positions)
         self.layers = nn.ModuleList(
-            AttentionOnlyLayer(d_model=d_model, num_heads=num_heads, positions=positions)
+            AttentionOnlyLayer(d_model=d_model, num_heads=num_heads, positions=within)
             for _ in range(num_layers)
         )
         self.positions = positions

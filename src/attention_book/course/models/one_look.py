@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.attention import SelfAttention
+from attention_book.attention.positions.scheme import check_at_input
 from attention_book.foundations.shapes import TokenIds
 from attention_book.models.token_embedding import TokenEmbedding
 
@@ -30,6 +31,9 @@ class OneLook(nn.Module):
         centred: Subtract the mean of all word vectors from each, so that the words
             share no common part.
 
+    Raises:
+        ValueError: if ``place`` is a scheme that enters inside attention.
+
     >>> import torch
     >>> from attention_book.attention import SinusoidalPositions
     >>> model = OneLook(num_words=20, d_model=8, place=SinusoidalPositions(d_model=8))
@@ -48,6 +52,7 @@ class OneLook(nn.Module):
     ) -> None:
         """Draw the word vectors and the projections as torch does."""
         super().__init__()
+        check_at_input("place", place)
         self.embedding = TokenEmbedding(num_words, d_model, name="words")
         self.place = place
         self.attention = SelfAttention(d_model=d_model)

@@ -1,6 +1,7 @@
 """A language model of attention alone whose layers can look through a window, or at a sink."""
 
 from attention_book.attention import Positions, SinkAttention, WindowAttention
+from attention_book.attention.positions.scheme import within_attention
 from attention_book.course.models.attention_only import AttentionOnly
 
 
@@ -49,9 +50,10 @@ class WindowedReader(AttentionOnly):
             positions=positions,
         )
         kind = SinkAttention if learned_sinks else WindowAttention
+        within = within_attention(self.positions)
         for layer in self.layers:
             layer.attention = kind(
-                d_model=d_model, num_heads=num_heads, positions=self.positions, window=window
+                d_model=d_model, num_heads=num_heads, positions=within, window=window
             )
 
     def see(self, window: int | None, *, num_first: int = 0) -> "WindowedReader":

@@ -12,6 +12,7 @@ from attention_book.attention import (
     Positions,
     SinusoidalPositions,
 )
+from attention_book.attention.positions.scheme import within_attention
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
@@ -65,7 +66,7 @@ class DecoderLanguageModel(TiedModel):
         for layer in range(config.num_layers):
             window = config.window(layer)
             positions = everywhere if window is None else nearby
-            self.blocks.append(DecoderBlock(config, positions, window=window))
+            self.blocks.append(DecoderBlock(config, within_attention(positions), window=window))
         self.norm = create_norm(config, config.d_model)
         self.readout = nn.Linear(config.d_model, config.vocabulary, bias=False)
         self.tie()

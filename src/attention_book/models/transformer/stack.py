@@ -6,6 +6,7 @@ from typing import cast
 from torch import nn
 
 from attention_book.attention import KVCache, Positions
+from attention_book.attention.positions.scheme import within_attention
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.layer_positions import create_positions
@@ -32,7 +33,8 @@ class Stack(nn.Module):
         super().__init__()
         self.positions = create_positions(config, looks_ahead=looks_ahead)
         self.dropout = nn.Dropout(config.dropout)
-        self.layers = nn.ModuleList(layer(config, self.positions) for _ in range(config.num_layers))
+        within = within_attention(self.positions)
+        self.layers = nn.ModuleList(layer(config, within) for _ in range(config.num_layers))
         self.norm = (
             nn.LayerNorm(config.d_model, eps=config.eps, bias=config.feed_forward_bias)
             if config.ends_in_norm
