@@ -1,9 +1,10 @@
 """Plant known bugs, one at a time: which test catches each?
 
-A bug is a small replacement in one file of the package, with a sentence that says what it does;
-the bugs stand in `scripts/bugs/`. Each is planted in a copy of the repository, never in the
-repository itself. There the tests named for it are run until one fails; if none does, those of
-the whole folder of tests. A bug that no test catches has survived: a law is missing in the tests.
+A bug is a small replacement in one file of the package, or of the book's machinery (`book/…`), with
+a sentence that says what it does; the bugs stand in `scripts/bugs/`. Each is planted in a copy of
+the repository, never in the repository itself. There the tests named for it are run until one
+fails; if none does, those of the whole folder of tests. A bug that no test catches has survived: a
+law is missing in the tests.
 
 In the end, the tests that caught a bug must pass without one. A bug whose text does not stand
 exactly once in its file is an error, so that the list follows the package.
@@ -65,6 +66,10 @@ class Bug:
     @property
     def folder(self) -> str:
         return self.file.partition("/")[0]
+
+    def path(self, root: Path) -> Path:
+        """Return the file of a copy of the repository: a name is below the package."""
+        return root / self.file if self.folder == "book" else root / PACKAGE / self.file
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
@@ -153,7 +158,7 @@ class Copy:
 
     def hunt(self, bug: Bug) -> Verdict:
         """Plant the bug, look for a test that fails, and take the bug out again."""
-        started, path = time.monotonic(), self.folder / PACKAGE / bug.file
+        started, path = time.monotonic(), bug.path(self.folder)
         healthy = path.read_text(encoding="utf8")
         try:
             self._write(path, bug.planted(healthy))
@@ -237,7 +242,7 @@ def chosen(words: Sequence[str]) -> list[Bug]:
     """Return the bugs with one of the words in their file or name; all without words."""
     bugs = read_bugs(ROOT / BUGS)
     for bug in bugs:
-        bug.planted((ROOT / PACKAGE / bug.file).read_text(encoding="utf8"))
+        bug.planted(bug.path(ROOT).read_text(encoding="utf8"))
     found = [bug for bug in bugs if not words or any(word in str(bug) for word in words)]
     if not found:
         sys.exit(f"no bug has {' or '.join(words)} in its file or name")

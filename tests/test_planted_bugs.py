@@ -18,14 +18,16 @@ BUGS = plant_bugs.read_bugs(ROOT / plant_bugs.BUGS)
 
 
 def planted(bug):
-    return bug.planted((ROOT / plant_bugs.PACKAGE / bug.file).read_text(encoding="utf8"))
+    return bug.planted(bug.path(ROOT).read_text(encoding="utf8"))
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=str)
 def test_a_bug_applies_and_changes_what_the_code_does(bug):
-    healthy = (ROOT / plant_bugs.PACKAGE / bug.file).read_text(encoding="utf8")
-    compile(planted(bug), bug.file, "exec")
-    assert ast.dump(ast.parse(planted(bug))) != ast.dump(ast.parse(healthy))
+    healthy = bug.path(ROOT).read_text(encoding="utf8")
+    if bug.file.endswith(".py"):
+        compile(planted(bug), bug.file, "exec")
+        assert ast.dump(ast.parse(planted(bug))) != ast.dump(ast.parse(healthy))
+    assert planted(bug) != healthy
     assert bug.what[0].isupper()
     assert bug.what.endswith(".")
 

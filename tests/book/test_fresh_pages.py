@@ -9,7 +9,11 @@ import re
 import shutil
 
 import pytest
-from tiny import HEADER, ROOT, cell
+import torch
+from tiny import HEADER, ROOT, cell, make_book
+
+from attention_book.live import HeadViewer
+from attention_book.live.viewer.page import place
 
 EXTENSIONS = ["bilingual", "evidence", "website", "live"]
 RUNS = ROOT / "book" / "data" / "runs"
@@ -22,6 +26,13 @@ MODEL_PAGE = f"""# Translator
 It translates.
 ::::
 """
+
+
+def viewer():
+    heads = HeadViewer(torch.eye(2).expand(1, 1, 2, 2), tokens=["a", "b"])
+    return place(heads.script, heads.state)
+
+
 DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 90"><text>%s</text></svg>\n'
 DIAGRAM = """# Drawing
 
@@ -33,6 +44,11 @@ DIAGRAM = """# Drawing
 A drawing.
 ```
 """
+
+#: What a cell shows of a viewer: its page depends on the viewer's scripts, which it learns late.
+SHOWN = """from IPython.display import HTML
+HTML({place!r})"""
+FIGURE = "---\nmystnb:\n  figure:\n    name: fig-heads\n    caption: Heads\n---\n"
 
 #: Each page, and the file that it depends on: its first contents and others.
 PAGES = {
@@ -47,6 +63,7 @@ PAGES = {
     "diagram": DIAGRAM,
     "cites": "# Citation\n\n{cite}`who`\n\n```{bibliography}\n```\n",
     "model": MODEL_PAGE,
+    "viewer": HEADER + "# Viewer\n\n" + cell(FIGURE + SHOWN.format(place=viewer())),
     "fails": HEADER + "# Failure\n\n" + cell("1 / 0", tags="[raises-exception]"),
 }
 BOOK = "@book{who, author={Who, A.}, title={What}, publisher={P}, year={%s}}\n"
@@ -71,8 +88,6 @@ CHANGES = {
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory):
-    from tiny import make_book
-
     book = make_book(tmp_path_factory.mktemp("fresh"), EXTENSIONS, **PAGES)
     files = {path: f"{before}\n" for path, before, _, _ in CHANGES.values()}
     files["book/loaded.py"] = "print('loaded once')\n"
