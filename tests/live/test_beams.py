@@ -212,3 +212,16 @@ def test_the_widget_has_the_state_as_its_traits(viewer: BeamViewer) -> None:
     widget = viewer.at(width=4, penalty=1.5, step=2).widget()
     assert (widget.width, widget.penalty, widget.step) == (4, 1.5, 2)
     assert widget.data == viewer.state["data"]
+
+
+def test_pieces_are_shown_as_people_read_them() -> None:
+    """The kind: ▁ stands in the tree; a piece and the same one after a blank must differ."""
+    pieces = Vocabulary.build([("va", "▁va", "▁", "<E4 BD>", "ici\ud800")])
+    sizes = {"source_vocabulary": len(ENGLISH), "target_vocabulary": len(pieces)}
+    torch.manual_seed(1)
+    viewer = BeamViewer(Seq2Seq(Seq2SeqConfig(**sizes)), SENTENCE, ENGLISH, pieces, max_tokens=2)
+    names = {*viewer.state["data"]["words"]}
+    assert {"va", " va", " ", "<E4 BD>"} & names
+    assert not any("▁" in name for name in names)
+    assert len(names) == len(viewer.state["data"]["words"])
+    viewer.html().encode()

@@ -216,3 +216,34 @@ def test_the_same_module_runs_as_an_anywidget(browser: Browser) -> None:
     page.evaluate("close()")
     assert page.evaluate("listening()") == 0
     page.close()
+
+
+def test_a_sentence_from_right_to_left_answers_where_it_stands(
+    browser: Browser, tmp_path: Path
+) -> None:
+    words = ["هذا", "كتاب", "جميل"]
+    weights = torch.tensor([[[[1.0, 0, 0], [0.25, 0.75, 0], [0.5, 0.2, 0.3]]]])
+    there = HeadViewer(weights, tokens=words).save(tmp_path / "rtl.html").as_uri()
+    with Watched(browser, there, viewport={"width": 1280, "height": 900}, locale="en-US") as page:
+        ground = page.locator(".live-heads-map .live-now").bounding_box()
+        assert ground
+        cell = ground["width"] / 3
+        right, top = ground["x"] + ground["width"] - cell / 2, ground["y"] + cell / 2
+        readout = page.locator(".live-readout")
+        for column, weight in enumerate(["0.250", "0.750", "0.000"]):
+            page.mouse.move(right - column * cell, top + cell)
+            expect(readout).to_contain_text(f"weight {weight}.")
+            band = page.locator(".live-band").nth(1).bounding_box()
+            assert band
+            assert abs(band["x"] + band["width"] / 2 - (right - column * cell)) < 2
+        page.mouse.move(0, 0)
+        places = [
+            each.bounding_box()
+            for each in page.locator(".live-sentence").first.locator("button").all()
+        ]
+        assert [box["x"] for box in places if box] == sorted(
+            (box["x"] for box in places if box), reverse=True
+        )
+        word(page, 0, words[0]).focus()
+        page.keyboard.press("ArrowLeft")
+        expect(readout).to_contain_text(f"“\u2068{words[1]}\u2069” looks most at")

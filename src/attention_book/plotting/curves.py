@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +14,6 @@ from torch import Tensor
 from attention_book.foundations.bilingual import L
 from attention_book.plotting.numbers import Array, Numbers, as_array
 from attention_book.plotting.style import (
-    FONT_FAMILY,
     INK,
     LINE_COLORS,
     PAPER,
@@ -86,7 +86,7 @@ def curves(
     if not lines:
         raise ValueError("lines must hold at least one curve, got none")
     heights = _heights("lines", lines, over="x", count=len(across))
-    with book_style():
+    with book_style(*heights, xlabel, ylabel, title):
         axes = _axes(ax)
         marker = "o" if len(across) <= FEW_POINTS else ""
         for (label, y), look in zip(heights.items(), line_looks(), strict=False):
@@ -140,7 +140,7 @@ def regression(
     )
     grid = as_array(data.x_test, "x_test", axes="point")
     heights = _heights("predictions", named, over="x_test", count=len(grid))
-    with book_style():
+    with book_style(*heights, title):
         axes = _axes(ax)
         looks = line_looks()
         points = next(looks)["color"]
@@ -203,7 +203,7 @@ def bars(
     if len(labels) != len(lengths):
         raise ValueError(f"labels must name {len(lengths)} values, got {len(labels)}")
     places = range(len(lengths))
-    with book_style():
+    with book_style(*labels, xlabel, ylabel, title):
         axes = _axes(ax)
         if horizontal:
             drawn = axes.barh(places, lengths, color=LINE_COLORS[0])
@@ -241,7 +241,7 @@ def _heights(name: str, lines: Mapping[str, Numbers], *, over: str, count: int) 
 def _axes(given: Axes | None) -> Axes:
     if given is None:
         _, given = plt.subplots()
-    given.tick_params(labelfontfamily=list(FONT_FAMILY))
+    given.tick_params(labelfontfamily=mpl.rcParams["font.family"])
     return given
 
 

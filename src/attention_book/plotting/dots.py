@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from attention_book.plotting.numbers import Numbers, as_array
-from attention_book.plotting.style import FONT_FAMILY, INK, LINE_COLORS, book_style
+from attention_book.plotting.style import INK, LINE_COLORS, book_style
 
 
 def dots(
@@ -40,9 +41,9 @@ def dots(
     rows = as_array(values, "values", axes="label draw")
     if len(labels) != len(rows):
         raise ValueError(f"labels must name {len(rows)} rows, got {len(labels)}")
-    with book_style():
+    with book_style(*labels, xlabel):
         axes = plt.subplots()[1] if ax is None else ax
-        axes.tick_params(labelfontfamily=list(FONT_FAMILY))
+        axes.tick_params(labelfontfamily=mpl.rcParams["font.family"])
         axes.axvline(0, color="0.5", linestyle="--", linewidth=1)
         for place, row in enumerate(rows):
             stroke = [row.mean()] * 2, [place - 0.3, place + 0.3]

@@ -3,13 +3,13 @@
 import io
 from collections.abc import Mapping, Sequence
 
+import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from attention_book.plotting.curves import FEW_POINTS
 from attention_book.plotting.style import (
     CURVE_SIZE,
-    FONT_FAMILY,
     PAPER,
     SAVE_METADATA,
     book_style,
@@ -33,11 +33,11 @@ def svg_of_curves(
     >>> drawn[:5]
     b'<?xml'
     """
-    with book_style():
+    with book_style(*lines, xlabel, ylabel):
         figure = Figure(figsize=CURVE_SIZE, facecolor=PAPER)
         FigureCanvasSVG(figure)
         axes = figure.subplots()
-        axes.tick_params(labelfontfamily=list(FONT_FAMILY))
+        axes.tick_params(labelfontfamily=mpl.rcParams["font.family"])
         for (label, points), look in zip(lines.items(), line_looks(), strict=False):
             marker = "o" if len(points) <= FEW_POINTS else ""
             x, y = [list(column) for column in zip(*points, strict=True)] or ([], [])

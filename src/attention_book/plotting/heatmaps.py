@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +12,10 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from attention_book.foundations.labels import right_to_left, token_labels, visible_label
 from attention_book.plotting.numbers import Array, Numbers, as_array, in_cell
 from attention_book.plotting.style import (
     DARK_TEXT,
-    FONT_FAMILY,
     INK,
     LIGHT_TEXT,
     MAX_WIDTH,
@@ -75,7 +76,7 @@ def heatmaps(
     names = _panel_titles(titles, rows, columns)
     width, height = _fitted(size or (PANEL, PANEL), columns)
     norm = _scale(grid, vmin, vmax)
-    with book_style():
+    with book_style(*names.flat, xlabel, ylabel):
         figure, axes = plt.subplots(
             rows,
             columns,
@@ -95,8 +96,8 @@ def heatmaps(
 def heatmap(
     matrix: Numbers,
     *,
-    queries: Sequence[str] | None = None,
-    keys: Sequence[str] | None = None,
+    queries: Sequence[str] | NDArray[Any] | None = None,
+    keys: Sequence[str] | NDArray[Any] | None = None,
     title: str | None = None,
     annotate: bool = False,
     xlabel: str | None = None,
@@ -110,8 +111,9 @@ def heatmap(
 
     Args:
         matrix: numbers with axes (query, key).
-        queries: one token for each row, in any script.
-        keys: one token for each column.
+        queries: one token for each row, in any script, as a tokenizer or as people write it
+            (:func:`~attention_book.foundations.token_labels`).
+        keys: one token for each column; if they are read from right to left, so is the map.
         title: the heading above the matrix.
         annotate: write each value into its cell.
         xlabel: what the columns are.
@@ -135,10 +137,9 @@ def heatmap(
     ['我', '睡']
     """
     cells = as_array(matrix, "matrix", axes="query key")
-    for name, tokens, count in (("queries", queries, len(cells)), ("keys", keys, cells.shape[1])):
-        if tokens is not None and len(tokens) != count:
-            raise ValueError(f"{name} must be {count} tokens to label matrix, got {len(tokens)}")
-    if size is None and (annotate or queries is not None or keys is not None):
+    rows = _labels("queries", queries, len(cells))
+    columns = _labels("keys", keys, cells.shape[1])
+    if size is None and (annotate or rows is not None or columns is not None):
         size = _room_for_cells(*cells.shape)
     axes: Axes = heatmaps(
         cells[None, None],
@@ -150,16 +151,33 @@ def heatmap(
         vmin=vmin,
         vmax=vmax,
     )[0, 0]
-    with book_style():
+    with book_style(*(rows or ()), *(columns or ())):
+        fonts = mpl.rcParams["font.family"]
         # A token may well be a dollar sign: it is text, never a formula.
-        if queries is not None:
-            axes.set_yticks(range(len(queries)), queries, parse_math=False)
-        if keys is not None:
-            axes.set_xticks(range(len(keys)), keys, parse_math=False)
+        if rows is not None:
+            axes.tick_params("y", labelfontfamily=fonts)
+            axes.set_yticks(range(len(rows)), rows, parse_math=False)
+        if columns is not None:
+            axes.tick_params("x", labelfontfamily=fonts)
+            axes.set_xticks(range(len(columns)), columns, parse_math=False)
             _slant_long_tokens(axes)
+            if right_to_left(columns):
+                axes.invert_xaxis()
+                axes.yaxis.tick_right()
+                axes.yaxis.set_label_position("right")
         if annotate:
             _write_values(axes, cells)
     return axes
+
+
+def _labels(name: str, tokens: Sequence[str] | NDArray[Any] | None, count: int) -> list[str] | None:
+    """What is seen of tokens: one for each row or column."""
+    if tokens is None:
+        return None
+    if len(tokens) != count:
+        raise ValueError(f"{name} must be {count} tokens to label matrix, got {len(tokens)}")
+    texts = [each if isinstance(each, str | bytes) else str(each) for each in tokens]
+    return [visible_label(label) for label in token_labels(texts)]
 
 
 def _panel_titles(titles: Sequence[str] | None, rows: int, columns: int) -> NDArray[Any]:
@@ -203,7 +221,7 @@ def _draw(
         axis.set_major_locator(MaxNLocator(nbins=ticks, integer=True, min_n_ticks=1))
     for spine in axes.spines.values():
         spine.set_visible(True)
-    axes.tick_params(labelfontfamily=list(FONT_FAMILY))
+    axes.tick_params(labelfontfamily=mpl.rcParams["font.family"])
     return image
 
 
@@ -258,7 +276,7 @@ def _room_for_numbers(axes: Axes) -> float:
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     widest = max(text.get_window_extent().width for text in axes.texts)
     left, right = axes.transData.transform([(0, 0), (1, 0)])[:, 0]
-    return float((right - left) / widest)
+    return float(abs(right - left) / widest)
 
 
 __all__ = ["heatmap", "heatmaps"]

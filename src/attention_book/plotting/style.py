@@ -14,6 +14,8 @@ import matplotlib as mpl
 from cycler import cycler
 from matplotlib import font_manager
 
+from attention_book.plotting.letters import families
+
 #: The figures' text is set in the book's own subset; DejaVu Sans adds rare mathematical signs.
 FONT_FAMILY = ("Noto Sans SC", "DejaVu Sans")
 FONT_FILE = "NotoSansSC-Subset.ttf"
@@ -89,9 +91,15 @@ def register_font() -> None:
     manager.ttflist.insert(0, manager.ttflist.pop())
 
 
-def book_style() -> AbstractContextManager[None]:
-    """The book's style for the figures made within, leaving the session's own untouched."""
-    return mpl.rc_context(STYLE)
+def book_style(*texts: str | None) -> AbstractContextManager[None]:
+    """The book's style for the figures made within, leaving the session's own untouched.
+
+    Args:
+        texts: what is written in them: letters that the book's fonts lack are taken from those
+            of the system.
+    """
+    fonts = families(FONT_FAMILY, filter(None, texts))
+    return mpl.rc_context({**STYLE, "font.family": fonts})
 
 
 def use_style(*, transparent: bool = False) -> None:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from attention_book.decoding.prediction import special_ids
+from attention_book.foundations import token_labels
 from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.labels import Spelling
 from attention_book.live.viewer.prefixes import (
     PENALTIES,
     WIDTHS,
@@ -129,7 +131,11 @@ def named(tree: Tree, vocabulary: Vocabulary, eos: int) -> tuple[list[str], list
             places[(*prefix, token)] = len(places)
             word = words.setdefault(token, len(words))
             numbers += [places[prefix], word, round(total * 1e6)]
-    return vocabulary.decode(words), numbers
+    # Pieces with a blank are a tokenizer's; a prefix is cut anywhere, so each is read alone.
+    is_cut = any(token.startswith("▁") for token in vocabulary.tokens)
+    spelling: Spelling = "sentencepiece" if is_cut else "text"
+    named = [token_labels([word], spelling=spelling)[0] for word in vocabulary.decode(words)]
+    return named, numbers
 
 
 __all__ = ["BeamViewer"]

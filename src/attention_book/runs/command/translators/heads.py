@@ -41,11 +41,14 @@ def viewer_of(
         length_penalty=length_penalty,
     )
     source, target = [*tokens, "<eos>"], ["<bos>", *made.tokens]
+    written: dict[str, Any] = {
+        "source": source,
+        "target": target,
+        "spelling": "text" if found.codec.settings.unit == "words" else "sentencepiece",
+    }
     if isinstance(found.model, Transformer):
-        return HeadViewer(maps(found, tokens, made.tokens), source=source, target=target)
-    return HeadViewer(
-        cross_attentions=cross(found, tokens, made.tokens), source=source, target=target
-    )
+        return HeadViewer(maps(found, tokens, made.tokens), **written)
+    return HeadViewer(cross_attentions=cross(found, tokens, made.tokens), **written)
 
 
 def maps(found: Learned, source: Sequence[str], target: Sequence[str]) -> dict[str, list[Tensor]]:
