@@ -17,13 +17,16 @@ def completed(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
         stored: Its fields as JSON returned them.
 
     Raises:
-        ValueError: if a field is unknown, or one without a default is missing.
+        ValueError: if they are no settings, a field is unknown, or one without a default is
+            missing.
 
     >>> from attention_book.models import Seq2SeqConfig
     >>> stored = {"source_vocabulary": 10, "target_vocabulary": 12}
     >>> completed(Seq2SeqConfig, stored)["d_hidden"]
     32
     """
+    if not isinstance(stored, Mapping):
+        raise ValueError(f"{kind.__name__}: expected its settings, got {stored!r}")
     known = {each.name: each for each in fields(kind) if each.init}
     unknown = sorted(stored.keys() - known.keys())
     missing = sorted(name for name in known.keys() - stored.keys() if _required(known[name]))

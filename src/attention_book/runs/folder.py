@@ -18,7 +18,7 @@ class RunError(ValueError):
     ...     RunFolder("nowhere").settings()
     ... except RunError as error:
     ...     print(error)
-    nowhere: expected the folder of a run, got one without settings.toml
+    nowhere: expected the folder of a run, got no folder
     """
 
 
@@ -64,6 +64,14 @@ class RunFolder:
         """Whether a run was started here."""
         return self.settings_file.is_file()
 
+    def has_begun(self) -> bool:
+        """Whether there is a checkpoint to go on from, damaged or not."""
+        return any(self.checkpoints.glob("step-*.safetensors"))
+
+    def has_weights(self) -> bool:
+        """Whether there is anything that was trained."""
+        return self.best.is_file() or self.average.is_file() or self.has_begun()
+
     def settings(self) -> RunSettings:
         """Return the settings of the run.
 
@@ -72,9 +80,8 @@ class RunFolder:
         """
         try:
             if not self.holds_a_run():
-                raise RunError(
-                    f"{self.path}: expected the folder of a run, got one without settings.toml"
-                )
+                got = "a folder without settings.toml" if self.path.is_dir() else "no folder"
+                raise RunError(f"{self.path}: expected the folder of a run, got {got}")
             return RunSettings.from_toml(self.settings_file.read_text(encoding="utf-8"))
         except RunError:
             raise
@@ -84,10 +91,13 @@ class RunFolder:
     def claim(self, settings: RunSettings) -> None:
         """Make this the folder of a run with these settings, or see that it is already.
 
+        One that was begun with other settings and has not trained anything is taken over: a start
+        that failed keeps no folder.
+
         Raises:
             RunError: if it is that of a run with other settings; the error says what differs.
         """
-        if not self.holds_a_run():
+        if not self.has_weights():
             write_whole(self.settings_file, settings.to_toml().encode())
         differences = list(differing(self.settings(), settings))
         if differences:
@@ -156,6 +166,8 @@ def differing(there: RunSettings, given: RunSettings) -> Iterator[str]:
 
 def _plain(value: Any) -> str:
     """Return a setting as text; a table by its sorted names, whatever their order in the file."""
+    if value is None or value == []:
+        return "nothing"
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 

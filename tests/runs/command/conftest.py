@@ -80,6 +80,12 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_line() -> str:
+    """The line that ``tiny_run`` was trained by."""
+    return TINY
+
+
+@pytest.fixture(scope="session")
 def say() -> Callable[..., Said]:
     """Run a command line, and return what it said."""
     return spoken

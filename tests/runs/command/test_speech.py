@@ -219,8 +219,8 @@ def test_two_values_behind_an_option_become_two_options(words):
     assert spread(found, ["--train"])[: len(found)] == found or "--train" in found
 
 
-def test_a_reason_that_nobody_translated_stays_as_it_is():
-    assert in_chinese("something else happened") == "something else happened"
+def test_a_reason_that_nobody_translated_is_quoted():
+    assert in_chinese("something else happened") == "英文原文：“something else happened”"
     assert in_chinese("a.tsv:3: expected source TAB target, got no tab").startswith("a.tsv:3：")
 
 

@@ -104,7 +104,7 @@ def test_two_files_must_be_of_one_length_even_where_bad_lines_are_left_out(tmp_p
     texts = ["a\nb\nc\n", "x\ny\nz\n"]
     texts[shorter] = texts[shorter][:4]
     paths = tuple(write(tmp_path, f"a.{n}", text) for n, text in enumerate(texts))
-    expected = f"{paths[shorter]}:3: expected as many lines as in {paths[1 - shorter]}, got fewer"
+    expected = f"{paths[shorter]}: expected as many lines as in {paths[1 - shorter]}, 3, got 2"
     with pytest.raises(CorpusError) as error:
         list(read_files(paths, Skipped().add))
     assert str(error.value) == expected

@@ -16,6 +16,9 @@ from attention_book.runs.command.speech.bilingual import (
 )
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
 from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.pages import columns, fitted
+from attention_book.runs.command.speech.reading import kept, once_only
+from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.corpora import Skipped
 from attention_book.runs.settings import CORPORA, DataSettings
@@ -36,14 +39,15 @@ _TEXT = Bilingual(
     """看看有哪些语料，里面有什么。
 
     不带参数：列出有名字的语料。给一个名字，或自己的文件（一个“原文 TAB 译文”的文件，
-    或两个平行文件）：数出行数、词数、句长、未登录词的比例，看训练和测试有没有重复的句子，
-    并逐行指出写坏了的行。
+    或两个平行文件；- 是标准输入）：数出行数、词数、句长、未登录词的比例，
+    看训练和测试有没有重复的句子，并逐行指出写坏了的行。
     """,
     """See which corpora there are, and what is in them.
 
     Without arguments the corpora with a name are listed. Name one, or files of your own (one of
-    lines "source TAB target", or two parallel ones), to count lines, words, lengths and unknown
-    words, to see whether training and test share sentences, and which lines are no pairs.
+    lines "source TAB target", or two parallel ones; - is standard input), to count lines, words,
+    lengths and unknown words, to see whether training and test share sentences, and which lines
+    are no pairs.
     """,
 )
 _EXAMPLES = (
@@ -88,6 +92,14 @@ _LANGUAGE = Bilingual("语言", "LANGUAGE")
 @option("--check", is_flag=True, help=Bilingual("只核对校验和。", "Only compare the checksums."))
 def data(names: tuple[str, ...], fetch: bool, check: bool, **chosen: Any) -> None:
     """List, fetch, check, describe."""
+    options = [f"--{name}" for name, value in chosen.items() if value]
+    if options and not names:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"{'、'.join(options)}：缺少要看的语料或文件。",
+            f"{', '.join(options)}: expected a corpus or files to look at, got none",
+        )
+    once_only({"FILE": names, **{f"--{part}": chosen[part] for part in ("validation", "test")}})
     own = bool(names) and names[0] not in CORPORA
     if (fetch or check) and (len(names) != 1 or names[0] not in DOWNLOADED):
         raise Failure(
@@ -112,7 +124,8 @@ def _listed() -> Iterator[str]:
         if name in DOWNLOADED:
             whole = all(file.path.is_file() for file in corpus_files(name))
             state = spoken(Bilingual("（已下载）", " (here)") if whole else Bilingual("", ""))
-        yield f"{name}  [{' → '.join(languages)}]{state}\n  {spoken(text)}"
+        told = fitted(spoken(text), "  ")
+        yield "\n".join([f"{name}  [{' → '.join(languages)}]{state}", *told])
 
 
 def _check(name: str) -> None:
@@ -140,37 +153,52 @@ def _describe(names: Sequence[str], own: bool, chosen: dict[str, Any]) -> None:
         CorpusError: if a file cannot be read.
     """
     source, target = KNOWN[names[0]][0] if not own else ("en", "fr")
-    with wrong_settings():
-        settings = DataSettings(
-            corpus=None if own else names[0],
-            train=tuple(names) if own else (*names[1:],),
-            validation=chosen["validation"],
-            test=chosen["test"],
-            source=chosen["source"] or source,
-            target=chosen["target"] or target,
-            on_problem="skip",
-        )
-    skipped = Skipped(keep=_SHOWN_PROBLEMS)
-    with wrong_settings():
-        parts = described(settings, skipped)
+    with (
+        kept(names) as train,
+        kept(chosen["validation"]) as validation,
+        kept(chosen["test"]) as test,
+    ):
+        with wrong_settings():
+            settings = DataSettings(
+                corpus=None if own else names[0],
+                train=train if own else train[1:],
+                validation=validation,
+                test=test,
+                source=chosen["source"] or source,
+                target=chosen["target"] or target,
+                on_problem="skip",
+            )
+        skipped = Skipped(keep=_SHOWN_PROBLEMS)
+        with wrong_settings():
+            parts = described(settings, skipped)
     languages = f"{visible(settings.source)} → {visible(settings.target)}"
-    tell(f"{' + '.join(visible(Path(name).name) for name in names)}  [{languages}]")
+    tell(f"{_files(settings.train if own else names)}  [{languages}]")
     for part in parts.values():
-        tell("\n" + "\n".join(_part_told(part, parts["train"])))
+        tell("\n" + "\n".join(_part_told(part, parts["train"], settings)))
     if skipped.count:
         tell("\n" + "\n".join(_problems_told(skipped)))
 
 
-def _part_told(part: Part, train: Part) -> Iterator[str]:
-    """Tell what is in a part, and what it shares with the training."""
-    yield f"{spoken(_SPLITS[part.split])}  " + spoken(
-        Bilingual(f"{part.num_pairs:,} 对句子", f"{part.num_pairs:,} pairs of sentences")
+def _files(paths: Sequence[str]) -> str:
+    return " + ".join(visible(Path(path).name) for path in paths)
+
+
+def _part_told(part: Part, train: Part, settings: DataSettings) -> Iterator[str]:
+    """Tell what is in a part, whose files they are, and what it shares with the training."""
+    files = _files(getattr(settings, part.split))
+    yield (
+        f"{spoken(_SPLITS[part.split])}  "
+        + spoken(Bilingual(f"{part.num_pairs:,} 对句子", f"{part.num_pairs:,} pairs of sentences"))
+        + (f"  ({files})" if files and part is not train else "")
     )
     for name, side, known in (
         (Bilingual("原文", "source"), part.source, train.source),
         (Bilingual("译文", "target"), part.target, train.target),
     ):
-        yield f"  {spoken(name)}  " + _side_told(side, None if part is train else known)
+        margin = " " * (columns(spoken(name)) + 4)
+        first, *rest = _side_told(side, None if part is train else known)
+        yield f"  {spoken(name)}  {first}"
+        yield from (margin + line for line in rest)
     if part.twice:
         yield "  " + spoken(
             Bilingual(
@@ -189,19 +217,19 @@ def _part_told(part: Part, train: Part) -> Iterator[str]:
         )
 
 
-def _side_told(side: Side, known: Side | None) -> str:
+def _side_told(side: Side, known: Side | None) -> Iterator[str]:
     half, most, longest = (side.length_at(share) for share in (0.5, 0.95, 1.0))
-    text = Bilingual(
-        f"{side.num_tokens:,} 个词，{len(side.words):,} 种；"
-        f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",
-        f"{side.num_tokens:,} words, {len(side.words):,} different; "
-        f"length: median {half}, 95 % up to {most}, longest {longest}",
+    count, kinds = f"{side.num_tokens:,}", f"{len(side.words):,}"
+    yield spoken(Bilingual(f"{count} 个词，{kinds} 种", f"{count} words, {kinds} different"))
+    yield spoken(
+        Bilingual(
+            f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",
+            f"length: median {half}, 95 % up to {most}, longest {longest}",
+        )
     )
-    if known is None:
-        return spoken(text)
-    share = side.share_unknown(known.words)
-    rest = Bilingual(f"；未登录词 {share:.1%}", f"; unknown words {share:.1%}")
-    return spoken(text) + spoken(rest)
+    if known is not None:
+        share = f"{side.share_unknown(known.words):.1%}"
+        yield spoken(Bilingual(f"未登录词 {share}", f"unknown words {share}"))
 
 
 def _problems_told(skipped: Skipped) -> Iterator[str]:
@@ -212,7 +240,7 @@ def _problems_told(skipped: Skipped) -> Iterator[str]:
         )
     )
     for reason in skipped.reasons[:_SHOWN_PROBLEMS]:
-        yield f"  {visible(reason)}"
+        yield f"  {visible(spoken(Bilingual(in_chinese(reason), reason)))}"
     if skipped.count > _SHOWN_PROBLEMS:
         yield spoken(Bilingual("  ……", "  ..."))
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from attention_book.foundations.bilingual import Bilingual
-from attention_book.runs.command.describing.scores import comparison_told, told
+from attention_book.runs.command.describing.scores import comparison_told, told, winner_of
 from attention_book.runs.command.describing.systems import System, lines_of_other, system_of
 from attention_book.runs.command.describing.texts import length_in_words
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
@@ -18,6 +18,7 @@ from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.command.speech.writing import write_result
 from attention_book.runs.command.translators import (
     how_to_search,
+    where_to_compute,
     which_checkpoint,
     which_model,
 )
@@ -30,7 +31,7 @@ _TEXT = Bilingual(
     默认翻译训练时留出的测试句再打分。--test 换成自己的测试文件；
     --translations 和 --references 直接给现成的译文打分，不用模型。
     以词为单位、或用 Moses 切分的模型，另报一个小写词元的 BLEU。
-    原文里模型不认识的词，列在标准错误输出里。
+    原文里模型不认识的词，列在标准错误输出里。文件写 - 就是标准输入。
     """,
     """Score translations: sacrebleu's BLEU and chrF, with signatures and intervals.
 
@@ -38,7 +39,7 @@ _TEXT = Bilingual(
     Use --test for test files of your own; or score a file of translations, without any model,
     with --translations and --references. Where a model reads words, or text split by Moses, the
     BLEU of lower-case tokens is told as well. Words that the model does not know are named on
-    standard error.
+    standard error. A file named - is standard input.
     """,
 )
 _EXAMPLES = (
@@ -110,6 +111,7 @@ _FILE = Bilingual("文件", "FILE")
     ),
 )
 @how_to_search
+@where_to_compute
 @option("--limit", type=COUNT, metavar="N", help=Bilingual("只用前 N 句。", "Only N sentences."))
 @option(
     "--resamples",
@@ -129,7 +131,7 @@ _FILE = Bilingual("文件", "FILE")
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any) -> None:
     """Score, compare, and tell."""
-    mine = system_of(chosen)
+    mine = system_of({**chosen, "compare": compare})
     found = score(
         mine.lines,
         mine.text.references,
@@ -145,6 +147,7 @@ def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any
         compared = _compared(mine, compare, chosen)
         result["compared"] = {"with": compare, "difference": compared.difference}
         result["compared"] |= asdict(compared)
+        result["compared"]["winner"] = winner_of(compared, mine.name, compare)
         lines += ["", comparison_told(compared, visible(mine.name), visible(compare))]
     if save is not None:
         _save(mine.lines, save)

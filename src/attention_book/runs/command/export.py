@@ -65,7 +65,7 @@ def export(folder: str, run: str | None, recipe: str | None, checkpoint: Which |
         path = write_files(exported, Path(folder))
     for written in (path, path.with_suffix(".js"), path.with_suffix(".example.js")):
         size = written.stat().st_size
-        tell(f"{visible(str(written))}  {size / 1e6:.2f} MB")
+        tell(f"{visible(str(written.resolve()))}  {size / 1e6:.2f} MB")
 
 
 __all__ = ("export",)

@@ -18,11 +18,13 @@ from attention_book.runs.command.speech.bilingual import BilingualCommand, argum
 from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT
+from attention_book.runs.command.speech.reading import STANDARD_INPUT, text_of
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.command.translators import (
     Learned,
     Which,
     learned,
+    where_to_compute,
     which_checkpoint,
     which_model,
 )
@@ -98,7 +100,10 @@ LAWS = {
     "text",
     required=False,
     metavar=Bilingual("[文字]", "[TEXT]"),
-    help=Bilingual("给 --model 的模型读的文字。", "What the model of --model reads."),
+    help=Bilingual(
+        "给 --model 的模型读的文字；-：标准输入。",
+        "What the model of --model reads; -: standard input.",
+    ),
 )
 @option(
     "--model",
@@ -117,6 +122,7 @@ LAWS = {
 )
 @which_model
 @which_checkpoint
+@where_to_compute
 @option(
     "--sentences",
     type=COUNT,
@@ -133,6 +139,7 @@ def inspect(
     run: str | None,
     recipe: str | None,
     checkpoint: Which | None,
+    device: str | None,
     sentences: int,
     as_data: bool,
 ) -> None:
@@ -144,9 +151,10 @@ def inspect(
                 "--model 要和一段文字一起用，不能和 --run、--recipe、--checkpoint 一起用。",
                 "--model: expected a folder and a text, and no --run, --recipe or --checkpoint",
             )
-        inspect_pretrained(model, text, attention, as_data=as_data)
+        read = text_of(STANDARD_INPUT) if text == STANDARD_INPUT else text
+        inspect_pretrained(model, read, attention, as_data=as_data, device=device)
         return
-    found = learned(run, recipe, checkpoint)
+    found = learned(run, recipe, checkpoint, device)
     pairs = pairs_of(found, "test", sentences) or pairs_of(found, "train", sentences)
     laws, heads = {}, []
     if isinstance(found.model, Transformer):

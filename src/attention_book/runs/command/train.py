@@ -1,8 +1,9 @@
 """``attention-book train``: the book's Transformer, or a model on text of one's own."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -10,11 +11,12 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
 from attention_book.runs.command.speech.failures import wrong_settings
 from attention_book.runs.command.speech.numbers import COUNT, Whole
-from attention_book.runs.command.speech.progress import shown
+from attention_book.runs.command.speech.progress import shown, with_forecast
 from attention_book.runs.command.speech.terminal import is_first, note, tell, visible
 from attention_book.runs.command.training.asked import (
     DEFAULT_RECIPE,
     FILES,
+    OWN_TEXT,
     folder_asked_for,
     settings_asked_for,
 )
@@ -22,9 +24,17 @@ from attention_book.runs.command.training.beginning import (
     Begin,
     ending_as_a_run,
     how_to_begin,
+    latest_step,
 )
 from attention_book.runs.command.training.result import result_told
-from attention_book.runs.settings import CORPORA, TEXT_RECIPES, RunSettings
+from attention_book.runs.engine import StepReport
+from attention_book.runs.settings import (
+    CORPORA,
+    TEXT_RECIPES,
+    RunSettings,
+    TrainingSettings,
+)
+from attention_book.runs.settings.training import Device
 
 _TEXT = Bilingual(
     f"""训练一个翻译模型，结果放在一个文件夹里。
@@ -33,8 +43,8 @@ _TEXT = Bilingual(
     两个核大约一分钟。用自己的语料：--train 给一个文件（每行“原文 TAB 译文”），
     或两个平行文件（.gz 也行），再用 --source、--target 说明语言；子词当场学出来。
 
-    已经训练完的不会再训练一遍。中断了（Ctrl-C）就用 --resume 接着训练，
-    结果和没有中断过逐位相同。
+    已经训练完的不会再训练一遍。中断了（Ctrl-C）就用 --resume 接着训练：在同一台机器上用同一版
+    torch，结果和没有中断过逐位相同（线程数照旧；别的变了会说明）。
     """,
     f"""Train a translation model into a folder.
 
@@ -43,8 +53,9 @@ _TEXT = Bilingual(
     --train a file of lines "source TAB target" or two parallel files (.gz too), and the
     languages with --source and --target; subwords are learned on the spot.
 
-    A finished run is not trained again. Go on with an interrupted one (Ctrl-C) with --resume:
-    the result is, to the bit, that of a run that was never interrupted.
+    A finished run is not trained again. Go on with an interrupted one (Ctrl-C) with --resume: on
+    the same machine with the same torch the result is, to the bit, that of a run that was never
+    interrupted (it keeps its number of threads; what else has changed is told).
     """,
 )
 _EXAMPLES = (
@@ -74,6 +85,7 @@ _EXAMPLES = (
     ),
 )
 _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
+_PIECES, _EPOCHS = OWN_TEXT["text"]["num_pieces"], OWN_TEXT["training"]["epochs"]
 
 
 @click.command(
@@ -92,8 +104,8 @@ _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
     "--settings",
     metavar=Bilingual("文件.toml", "FILE.toml"),
     help=Bilingual(
-        "从文件读设置；--print-settings 打印出来的就是这种文件。",
-        "Read all settings from a file, such as --print-settings writes.",
+        "从文件读设置（- 是标准输入）；--print-settings 打印出来的就是这种文件。",
+        "Read all settings from a file (-: standard input), such as --print-settings writes.",
     ),
 )
 @option(
@@ -140,7 +152,11 @@ _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
     "--bpe",
     type=Whole(min=256, max=1_000_000),
     metavar="N",
-    help=Bilingual("学 N 个子词（BPE）。", "Learn N subwords (BPE)."),
+    help=Bilingual(
+        f"学 N 个子词（BPE）。默认：自己的语料 {_PIECES} 个，书里的模型以词为单位。",
+        f"Learn N subwords (BPE). Default: {_PIECES} of text of your own; the book's models read "
+        "words.",
+    ),
 )
 @option(
     "--separate",
@@ -149,8 +165,39 @@ _FILES = Bilingual("文件 [文件]", "FILE [FILE]")
         "两种语言各学各的子词，不共用。", "Learn subwords for each language, rather than shared."
     ),
 )
-@option("--steps", type=COUNT, metavar="N", help=Bilingual("训练多少步。", "Train for N steps."))
-@option("--epochs", type=COUNT, metavar="N", help=Bilingual("训练多少轮。", "Train for N epochs."))
+@option(
+    "--steps",
+    type=COUNT,
+    metavar="N",
+    help=Bilingual("训练多少步。默认：由轮数决定。", "Train for N steps. Default: as epochs say."),
+)
+@option(
+    "--epochs",
+    type=COUNT,
+    metavar="N",
+    help=Bilingual(
+        f"训练多少轮。默认：方案里的，自己的语料 {_EPOCHS} 轮。",
+        f"Train for N epochs. Default: those of the recipe; {_EPOCHS} on text of your own.",
+    ),
+)
+@option(
+    "--device",
+    type=click.Choice(get_args(Device)),
+    metavar=f"[{'|'.join(get_args(Device))}]",
+    help=Bilingual(
+        "在哪里训练；默认 auto：有 cuda 就用，没有就用 CPU。",
+        "Where to train; default: auto, cuda if there is one, else the CPU.",
+    ),
+)
+@option(
+    "--seed",
+    type=Whole(min=0, max=2**32 - 1),
+    metavar="N",
+    help=Bilingual(
+        f"随机种子。默认 {TrainingSettings().seed}。",
+        f"Draws weights, batches and dropout. Default: {TrainingSettings().seed}.",
+    ),
+)
 @option(
     "--set",
     multiple=True,
@@ -200,13 +247,26 @@ def train(**chosen: Any) -> None:
 def _train(folder: Path, settings: RunSettings, begin: Begin) -> None:
     """Train to the end, or to Ctrl-C, or to an error that says why."""
     name, began = visible(str(folder)), time.monotonic()
-    note(Bilingual(f"训练 {name}（Ctrl-C 中断，可以接着训练）", f"training {name} (Ctrl-C saves)"))
+    step = latest_step(folder) if begin is Begin.RESUMED else None
+    if step is not None:
+        zh, en = f"接着训练 {name}，从第 {step} 步起", f"going on with {name} from step {step}"
+    else:
+        zh, en = f"准备训练 {name}", f"preparing {name}"
+    note(Bilingual(zh, en))
     with ending_as_a_run(folder):
-        reports = begin.reports(folder, settings)
+        reports = with_forecast(_saying_that_it_saves(begin.reports(folder, settings)))
         for _ in shown(reports) if is_first() else reports:
             pass
     minutes, seconds = divmod(round(time.monotonic() - began), 60)
     note(Bilingual(f"用时 {minutes} 分 {seconds} 秒", f"took {minutes} min {seconds} s"))
+
+
+def _saying_that_it_saves(reports: Iterator[StepReport]) -> Iterator[StepReport]:
+    """Say at the first step, and not before, that Ctrl-C saves: until then there is nothing."""
+    for number, report in enumerate(reports):
+        if number == 0:
+            note(Bilingual("开始训练（Ctrl-C 保存并停下）", "training (Ctrl-C saves)"))
+        yield report
 
 
 __all__ = ("train",)

@@ -1,7 +1,7 @@
 """``attention-book translate``: sentences from the line, a file or standard input."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -9,7 +9,13 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.bilingual import BilingualCommand, argument, option
 from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.numbers import COUNT
-from attention_book.runs.command.speech.reading import at_keyboard, clean, lines_of
+from attention_book.runs.command.speech.reading import (
+    STANDARD_INPUT,
+    at_keyboard,
+    clean,
+    lines_or_failures,
+    once_only,
+)
 from attention_book.runs.command.speech.terminal import answer, note, visible
 from attention_book.runs.command.speech.writing import write_result
 from attention_book.runs.command.translators import (
@@ -18,6 +24,7 @@ from attention_book.runs.command.translators import (
     how_to_search,
     learned,
     note_unknown,
+    where_to_compute,
     which_checkpoint,
     which_model,
 )
@@ -26,14 +33,16 @@ from attention_book.runs.command.translators.heads import viewer_of
 _TEXT = Bilingual(
     """翻译句子：一行进，一行出。
 
-    句子写在命令后面；或者用 --file 给一个文件；两样都没有，就读标准输入。
-    空行译成空行。模型不认识的词按未登录词处理，并列在标准错误输出里。
+    句子写在命令后面；或者用 --file 给一个文件；两样都没有，或写 -，就读标准输入。
+    空行译成空行；译不了的行（太长，或不是 UTF-8）也输出空行，所以行号总对得上，
+    最后的退出码是 3。模型不认识的词按未登录词处理。这些都列在标准错误输出里。
     """,
     """Translate sentences: a line for each line.
 
     Type the sentences behind the command, or name a file with --file; with neither, standard
-    input is read. An empty line gives an empty line. Words that the model does not know are
-    read as unknown, and named on standard error.
+    input is read, as it is for -. An empty line gives an empty line, and so does one that cannot
+    be translated (too long, or not UTF-8), so that lines stay side by side; the exit code is 3
+    then. Such lines, and the words that the model does not know, are named on standard error.
     """,
 )
 _EXAMPLES = (
@@ -85,6 +94,7 @@ _EXAMPLES = (
 )
 @which_model
 @which_checkpoint
+@where_to_compute
 def translate(
     texts: tuple[str, ...],
     file: str | None,
@@ -95,43 +105,83 @@ def translate(
     run: str | None,
     recipe: str | None,
     checkpoint: Which | None,
+    device: str | None,
 ) -> None:
     """Translate lines as they come."""
+    once_only({"SENTENCE": texts, "--file": file})
     if texts and file is not None:
         raise Failure(
             ExitCode.WRONG_LINE,
             "句子和 --file 只能给一样。",
             "--file: expected either sentences or a file, got both",
         )
-    model = learned(run, recipe, checkpoint)
-    lines = map(clean, texts) if texts else lines_of(file)
+    model = learned(run, recipe, checkpoint, device)
+    read = STANDARD_INPUT in texts or not texts
+    lines = _typed(texts) if texts else lines_or_failures(file)
     if attention is not None:
         lines = iter([the_only(lines)])
-    size = batch or (1 if at_keyboard() and not texts and file is None else 64)
-    numbers = itertools.repeat(None) if len(texts) == 1 else itertools.count(1)
+    size = batch or (1 if at_keyboard() and read and file is None else 64)
+    total = failed = 0
     while chunk := list(itertools.islice(lines, size)):
-        found = model.translations(chunk, beam=beam, length_penalty=length_penalty)
-        for text, line, number in zip(chunk, found, numbers, strict=False):
-            note_unknown(model, text, line=number)
-            answer(line)
+        texts_here = [line for line in chunk if isinstance(line, str)]
+        found = iter(model.translations(texts_here, beam=beam, length_penalty=length_penalty))
+        for line in chunk:
+            total += 1
+            made = next(found) if isinstance(line, str) else line
+            number = None if len(texts) == 1 and not read else total
+            if isinstance(made, Failure):
+                if number is None:
+                    raise made
+                failed += 1
+                note_failed(made, number)
+                answer("")
+            else:
+                note_unknown(model, str(line), line=number)
+                answer(made)
         if attention is not None:
-            save_attention(model, chunk[0], attention, beam=beam, penalty=length_penalty)
+            save_attention(model, str(chunk[0]), attention, beam=beam, penalty=length_penalty)
+    if failed:
+        raise Failure(
+            ExitCode.DATA,
+            f"{total} 行里有 {failed} 行没能翻译（见上），译文里是空行。",
+            f"{failed} of {total} lines could not be translated (see above); an empty line stands "
+            "for each",
+        )
 
 
-def the_only(lines: Iterator[str]) -> str:
+def _typed(texts: Sequence[str]) -> Iterator[str | Failure]:
+    """Return the sentences of a line; for - those of standard input."""
+    for text in texts:
+        if text == STANDARD_INPUT:
+            yield from lines_or_failures(None)
+        else:
+            yield clean(text)
+
+
+def note_failed(failure: Failure, number: int) -> None:
+    """Say on standard error which line could not be translated, and why."""
+    zh, en = visible(failure.text.zh), visible(failure.text.en)
+    note(Bilingual(f"第 {number} 行没能翻译：{zh}", f"line {number}: not translated: {en}"))
+
+
+def the_only(lines: Iterator[str | Failure]) -> str:
     """Return the only line.
 
     Raises:
         Failure: if there are several, or none with a word.
     """
     found = list(itertools.islice(lines, 2))
-    if len(found) != 1 or not found[0].strip():
+    for line in found:
+        if isinstance(line, Failure):
+            raise line
+    texts = [line for line in found if isinstance(line, str)]
+    if len(texts) != 1 or not texts[0].strip():
         raise Failure(
             ExitCode.WRONG_LINE,
             "--attention 只能配一个句子。",
             "--attention: expected exactly one sentence, got none or several",
         )
-    return found[0]
+    return texts[0]
 
 
 def save_attention(model: Learned, text: str, path: str, *, beam: int, penalty: float) -> None:

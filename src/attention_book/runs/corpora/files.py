@@ -15,6 +15,8 @@ Complain = Callable[[str], None]
 
 # A longer line is no sentence, but a file of something else; it is not read into memory.
 _LONGEST = 1 << 20
+# So many bad lines are named.
+_NAMED = 5
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 
@@ -52,6 +54,39 @@ def refuse(reason: str) -> None:
         CorpusError: always.
     """
     raise CorpusError(reason)
+
+
+class BadLines(CorpusError):
+    """Lines of somebody's own files that are no pairs of sentences: the first of them, and all.
+
+    Attributes:
+        paths: The files.
+        source: The language to translate from.
+        target: The other.
+        found: The lines.
+        named: What is said of the first of them.
+
+    >>> found = Skipped()
+    >>> for line in (3, 7):
+    ...     found.add(f"a.tsv:{line}: expected source TAB target, got no tab")
+    >>> print(BadLines(found, ("a.tsv",), "it", "en"))  # doctest: +NORMALIZE_WHITESPACE
+    a.tsv:3: expected source TAB target, got no tab; 2 lines are no pairs of sentences, the others:
+    a.tsv:7: expected source TAB target, got no tab
+    """
+
+    def __init__(self, found: Skipped, paths: tuple[str, ...], source: str, target: str) -> None:
+        """Name the first lines, and say how many there are."""
+        self.named = tuple(found.reasons[:_NAMED])
+        first, *others = self.named
+        text = first
+        if others:
+            more = "; …" if found.count > _NAMED else ""
+            text += (
+                f"; {found.count} lines are no pairs of sentences, the others: "
+                f"{'; '.join(others)}{more}"
+            )
+        super().__init__(text)
+        self.paths, self.source, self.target, self.found = paths, source, target, found
 
 
 def read_files(paths: tuple[str, ...], complain: Complain) -> Iterator[Line]:
@@ -99,7 +134,10 @@ def _side_by_side(left: str, right: str, complain: Complain) -> Iterator[Line]:
     for number, lines in enumerate(both, start=1):
         if None in lines:
             short, long = (left, right) if lines[0] is None else (right, left)
-            raise CorpusError(f"{short}:{number}: expected as many lines as in {long}, got fewer")
+            more = number + sum(1 for _ in both)
+            raise CorpusError(
+                f"{short}: expected as many lines as in {long}, {more}, got {number - 1}"
+            )
         source, target = (_sentence(line, number) for line in lines)
         if isinstance(source, Problem):
             complain(f"{left}:{number}: {source.reason}")

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from attention_book.foundations.languages import short_code
-from attention_book.runs.corpora.files import Complain, Line, Skipped, columns, read_files, refuse
+from attention_book.runs.corpora.files import (
+    BadLines,
+    Complain,
+    Line,
+    Skipped,
+    columns,
+    read_files,
+    refuse,
+)
 from attention_book.runs.corpora.held_out import SPLITS, Split, part_of
 from attention_book.runs.settings import DataSettings
 from attention_book.runs.settings.checking import one_of
@@ -29,8 +37,8 @@ def read_lines(
     Raises:
         ValueError: if there is no such split, or the corpus lacks one of the languages.
         CorpusError: at the first line that is no pair of sentences, "path:line: reason", if the
-            settings say so; and in any case if a file cannot be read, if two parallel files
-            have different numbers of lines, or if nothing is found.
+            settings say so, with the others of the file; and in any case if a file cannot be
+            read, if two parallel files have different numbers of lines, or if nothing is found.
 
     >>> next(read_lines(DataSettings(corpus="phrasebook")))
     ('Go.', 'Va\\u202f!')
@@ -39,12 +47,30 @@ def read_lines(
     skipped = Skipped() if skipped is None else skipped
     complain = refuse if settings.on_problem == "raise" else skipped.add
     if settings.corpus is None:
-        found, name = _own(settings, split, complain), " and ".join(settings.train)
+        found, name = _all_or_none(settings, split, skipped), " and ".join(settings.train)
     else:
         found, name = _named(settings, split, skipped.add, complain), settings.corpus
     if split == "train":
         found = itertools.islice(found, settings.num_train)
     return _some(found, f"{name}: {split}", skipped)
+
+
+def _all_or_none(settings: DataSettings, split: Split, skipped: Skipped) -> Iterator[Line]:
+    """Return the pairs of one's own files; where bad lines are refused, after a look at all.
+
+    Raises:
+        BadLines: after the first one, and the rest of the file.
+    """
+    if settings.on_problem == "skip":
+        yield from _own(settings, split, skipped.add)
+        return
+    bad = Skipped()
+    for line in _own(settings, split, bad.add):
+        if not bad.count:
+            yield line
+    if bad.count:
+        paths = getattr(settings, split) or settings.train
+        raise BadLines(bad, paths, settings.source, settings.target)
 
 
 def _some(lines: Iterator[Line], name: str, skipped: Skipped) -> Iterator[Line]:

@@ -1,5 +1,6 @@
 """What a run is trained on: its codec and the prepared parts of its corpus."""
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,28 +30,40 @@ class Material:
     validation: PreparedCorpus | None
 
 
-def prepare_material(folder: RunFolder, settings: RunSettings, tell: Tell) -> None:
+def prepare_material(
+    folder: RunFolder, settings: RunSettings, tell: Tell, *, anew: bool = False
+) -> None:
     """Learn the codec and prepare the corpus in the folder of the run, unless they are there.
+
+    Args:
+        folder: Where the run lives.
+        settings: All of them.
+        tell: Hears that there is nothing to validate on.
+        anew: Whether nothing was trained yet. Then what lies there is from a start that failed,
+            perhaps of other settings or of files that were mended since: the codec is learned
+            again, and a part of the corpus is kept only if it is what would be prepared.
 
     Raises:
         CorpusError: if the corpus cannot be read.
         ValueError: if the settings do not fit it.
     """
-    if not folder.codec.is_file():
+    if anew or not folder.codec.is_file():
         learned = learn_codec(settings.data, settings.text)
         write_whole(folder.codec, learned.to_json().encode())
     codec = read_codec(folder)
     splits: tuple[Split, ...] = ("train", "validation")
     for split in splits:
+        if not anew and _is_prepared(folder.corpus(split), codec):
+            continue
         try:
-            _opened(folder.corpus(split), codec)
+            prepare_split(folder.corpus(split), settings.data, split, codec)
         except CorpusError:
-            try:
-                prepare_split(folder.corpus(split), settings.data, split, codec)
-            except CorpusError:
-                if split == "train" or not _may_lack_validation(settings):
-                    raise
-                tell(_NO_VALIDATION)
+            if split == "train" or not _may_lack_validation(settings):
+                raise
+            # An older start's, of other files, would be taken for this one's.
+            if folder.corpus(split).is_dir():
+                shutil.rmtree(folder.corpus(split))
+            tell(_NO_VALIDATION)
 
 
 def open_material(folder: RunFolder) -> Material:
@@ -66,6 +79,14 @@ def open_material(folder: RunFolder) -> Material:
         _opened(folder.corpus("train"), codec),
         _opened(validation, codec) if validation.is_dir() else None,
     )
+
+
+def _is_prepared(folder: Path, codec: TextCodec) -> bool:
+    try:
+        _opened(folder, codec)
+    except CorpusError:
+        return False
+    return True
 
 
 def _opened(folder: Path, codec: TextCodec) -> PreparedCorpus:

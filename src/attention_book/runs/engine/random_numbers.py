@@ -49,6 +49,8 @@ class RandomNumbers:
         states = {"cpu": torch.get_rng_state()}
         if self._device.type == "cuda":
             states["cuda"] = torch.cuda.get_rng_state(self._device)
+        if self._device.type == "mps":
+            states["mps"] = torch.mps.get_rng_state()
         return states
 
     def _set(self, states: Mapping[str, Tensor]) -> None:
@@ -56,6 +58,8 @@ class RandomNumbers:
             torch.set_rng_state(states["cpu"])
         if "cuda" in states and self._device.type == "cuda":
             torch.cuda.set_rng_state(states["cuda"], self._device)
+        if "mps" in states and self._device.type == "mps":
+            torch.mps.set_rng_state(states["mps"])
 
 
 def seed_of(seed: int, rank: int, step: int = 0) -> int:

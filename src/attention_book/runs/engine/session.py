@@ -1,7 +1,8 @@
 """One sitting of a run: steps, looks at the validation data, log and checkpoints."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from attention_book.runs.averaging import average_checkpoints
 from attention_book.runs.checkpoints import Checkpoints, Tell
@@ -10,7 +11,13 @@ from attention_book.runs.engine.interrupts import Interrupts
 from attention_book.runs.engine.reports import Interrupted, StepReport
 from attention_book.runs.engine.state import about_model, collect, collect_model, go_on_from
 from attention_book.runs.engine.training import Training
-from attention_book.runs.engine.versions import note_versions
+from attention_book.runs.engine.versions import (
+    changed_since,
+    last_versions,
+    note_versions,
+    same_threads,
+    versions,
+)
 from attention_book.runs.folder import RunFolder, enough_room
 from attention_book.runs.log import Log
 from attention_book.training.checkpoints.tensor_file import write_tensors
@@ -39,7 +46,14 @@ class Session:
             Interrupted: after Ctrl-C, when the run has been saved.
             MachineError: if something cannot be written.
         """
-        self._resume()
+        before = last_versions(self._folder.versions)
+        # A run that goes on computes as before; one that begins, as its caller does.
+        goes_on = bool(self._ranks.total([float(bool(self._checkpoints.steps()))])[0])
+        with same_threads(before if goes_on else {}):
+            yield from self._sitting(before if goes_on else {})
+
+    def _sitting(self, before: Mapping[str, Any]) -> Iterator[StepReport]:
+        self._resume(before)
         try:
             with Interrupts(several=self._ranks.world > 1) as interrupts:
                 for report, ended in self._training.steps():
@@ -53,7 +67,7 @@ class Session:
             if self._log is not None:
                 self._log.close()
 
-    def _resume(self) -> None:
+    def _resume(self, before: Mapping[str, Any]) -> None:
         """Go on from the newest checkpoint; all processes from the one that the first chose."""
         ranks = self._ranks
         chosen = ranks.first(lambda: self._checkpoints.newest(self._tell))
@@ -61,9 +75,13 @@ class Session:
         if step:
             stored = chosen or self._checkpoints.read(step)
             go_on_from(self._training, stored)
-        ranks.first(lambda: self._open(step))
+        ranks.first(lambda: self._open(step, before))
 
-    def _open(self, step: int) -> None:
+    def _open(self, step: int, before: Mapping[str, Any]) -> None:
+        if step and not self._training.place.at_end:
+            changed = changed_since(before, versions(self._ranks, step=step))
+            if changed is not None:
+                self._tell(changed)
         with enough_room(self._folder):
             # A process that was killed after it had written a checkpoint left too many.
             self._checkpoints.remove_old(step, keep=self._settings.keep)

@@ -31,7 +31,8 @@ def start(
     prepared corpus, a log with a line for each step, the last checkpoints, the weights with the
     lowest validation loss, and in the end the mean of the last checkpoints and the curves. All
     is written whole or not at all: a run that is killed goes on with :func:`resume`, and ends
-    with the same weights, bit for bit.
+    with the same weights, bit for bit, on the same machine with the same torch: it computes with
+    as many threads as it began with, and what else has changed is told.
 
     Torch's global random numbers are the caller's; the run has its own.
 
@@ -40,7 +41,8 @@ def start(
 
     Args:
         settings: All settings.
-        folder: Where the run lives; it must hold no other.
+        folder: Where the run lives; it must hold no other. One that was begun there and has no
+            checkpoint yet, because it failed or was killed before, is begun anew.
         tell: Hears what there is to say beside the reports; by default it is a warning.
 
     Yields:
@@ -67,7 +69,7 @@ def start(
     again = int(os.environ.get(RESTARTS_VARIABLE) or 0) > 0
 
     def claim(run: RunFolder) -> None:
-        known = run.holds_a_run()
+        known = run.has_begun()
         run.claim(settings)
         if known and not again:
             raise RunError(f"{run.path}: expected a folder without a run, got one to resume")
@@ -114,6 +116,8 @@ def resume(folder: str | Path, *, tell: Tell | None = None) -> Iterator[StepRepo
 def status(folder: str | Path) -> Literal["empty", "unfinished", "finished"]:
     """Return whether a folder holds a run, and whether it is finished.
 
+    One that is unfinished may have no checkpoint yet; :func:`start` begins it anew then.
+
     >>> status("nowhere")
     'empty'
     """
@@ -141,7 +145,7 @@ def _train(
             with enough_room(run):
                 held.enter_context(run.locked())
                 claim(run)
-                prepare_material(run, settings, tell)
+                prepare_material(run, settings, tell, anew=not run.has_begun())
 
         ranks.first(begin)
         yield from _session(run, settings, ranks, tell).run()

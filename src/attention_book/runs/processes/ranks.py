@@ -106,7 +106,7 @@ def joined(device: str) -> Iterator[Ranks]:
     """Join the processes that were started together, as torchrun's environment says; or be alone.
 
     Args:
-        device: "cpu", "cuda", or "auto": a GPU if there is one.
+        device: As in :func:`device_named`.
 
     Raises:
         MachineError: if there is no GPU to compute on.
@@ -118,13 +118,13 @@ def joined(device: str) -> Iterator[Ranks]:
     world = int(os.environ.get("WORLD_SIZE", 1))
     rank = int(os.environ.get("RANK", 0))
     if world == 1:
-        yield Ranks(device=_device(device, 0))
+        yield Ranks(device=device_named(device))
         return
-    own = _device(device, int(os.environ.get("LOCAL_RANK", rank)))
+    own = device_named(device, int(os.environ.get("LOCAL_RANK", rank)))
     timeout = timedelta(seconds=float(os.environ.get(TIMEOUT_VARIABLE, _TIMEOUT)))
     begun = not dist.is_initialized()
     if begun:
-        backend = "gloo" if own.type == "cpu" else "cpu:gloo,cuda:nccl"
+        backend = "cpu:gloo,cuda:nccl" if own.type == "cuda" else "gloo"
         store = _store(world, timeout)
         known = {} if store is None else {"store": store, "rank": rank, "world_size": world}
         dist.init_process_group(backend, timeout=timeout, **known)
@@ -170,12 +170,23 @@ def _leave_open(groups: Sequence[object]) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
 
 
-def _device(name: str, local_rank: int) -> torch.device:
-    """Return the device of this process.
+def device_named(name: str, local_rank: int = 0) -> torch.device:
+    """Return the device that a name means in this process.
 
-    >>> _device("cpu", 3)
+    Args:
+        name: "cpu", "cuda", "mps" (Apple's GPU), or "auto": "cuda" if there is one, else the CPU.
+        local_rank: Which of this machine's processes it is.
+
+    Raises:
+        MachineError: if there is no such device here.
+
+    >>> device_named("cpu", 3)
     device(type='cpu')
     """
+    if name == "mps":
+        if not torch.backends.mps.is_available():
+            raise MachineError('device: expected Apple\'s GPU for "mps", got none')
+        return torch.device("mps")
     if name == "cpu" or (name == "auto" and not torch.cuda.is_available()):
         return torch.device("cpu")
     if not torch.cuda.is_available():
@@ -194,4 +205,4 @@ def _is_of_the_others(error: RuntimeError) -> bool:
     return isinstance(error, dist.DistError) or any(name in str(error) for name in named)
 
 
-__all__ = ["RESTARTS_VARIABLE", "TIMEOUT_VARIABLE", "Ranks", "joined"]
+__all__ = ["RESTARTS_VARIABLE", "TIMEOUT_VARIABLE", "Ranks", "device_named", "joined"]

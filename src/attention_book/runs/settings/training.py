@@ -13,7 +13,7 @@ from attention_book.runs.settings.checking import one_of
 
 ScheduleKind = Literal["constant", "linear", "inverse-square-root"]
 Precision = Literal["float32", "bfloat16", "float16"]
-Device = Literal["auto", "cpu", "cuda"]
+Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ class TrainingSettings:
         compile: Whether ``torch.compile`` prepares the model first.
         sharded: Whether several processes share one copy of the weights (FSDP2), rather than
             hold a copy each (DDP).
-        device: "cpu", "cuda", or "auto": a GPU if there is one.
+        device: "cpu", "cuda", "mps" (Apple's GPU), or "auto": "cuda" if there is one, else the CPU.
         validate_every: Steps between two looks at the validation data; None: an epoch.
         checkpoint_every: Steps between two checkpoints; None: an epoch.
         keep: How many checkpoints are kept, the latest; one that an interruption left does not

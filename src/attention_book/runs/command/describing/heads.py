@@ -1,12 +1,14 @@
 """What the heads of a Transformer do, in numbers: how sharp, how far, how needed, how aligned."""
 
 import itertools
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from attention_book.foundations.bilingual import Bilingual
 from attention_book.inspection import (
     attention_heads,
     capture_attention,
@@ -16,6 +18,8 @@ from attention_book.inspection import (
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
 from attention_book.models import Transformer
 from attention_book.models.evaluating import evaluating
+from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.progress import say_how_long
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.command.translators.heads import cross
 from attention_book.text import Batch, ParallelData, SentencePair
@@ -50,11 +54,24 @@ class HeadReport:
 def head_reports(model: Transformer, data: ParallelData) -> list[HeadReport]:
     """Return what each head does, in the order of the model."""
     profiles: dict[str, Tensor] = {}
-    for batch in data.batches(_BATCH):
+    place = next(model.parameters()).device
+    for batch in (batch.to(place) for batch in data.batches(_BATCH)):
         for name, found in _profiles(model, batch):
-            profiles[name] = profiles.get(name, torch.zeros(())) + found * len(batch) / len(data)
-    reports = []
-    for head, loss in head_importance(model, lambda: evaluate_loss(model, data)).items():
+            share = found.cpu() * len(batch) / len(data)
+            profiles[name] = profiles.get(name, torch.zeros(())) + share
+    reports, measured = [], 0
+
+    def loss_of_model() -> float:
+        nonlocal measured
+        began = time.monotonic()
+        loss = evaluate_loss(model, data)
+        measured += 1
+        if measured == 1:
+            left = (time.monotonic() - began) * len(attention_heads(model))
+            say_how_long(left, spoken(Bilingual("逐个去掉注意力头", "leaving out each head")))
+        return loss
+
+    for head, loss in head_importance(model, loss_of_model).items():
         sharpness, *places = profiles[head.module][head.number].tolist()
         known = dict(zip(("previous", "own", "following"), places, strict=False))
         reports.append(

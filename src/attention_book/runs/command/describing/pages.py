@@ -50,7 +50,22 @@ def missing_for_a_page(found: Learned) -> list[Bilingual]:
             missing.append(
                 Bilingual(f"注意力 {config.attention}", f"the attention {config.attention}")
             )
-    elif config.positions not in ("sinusoidal", "none"):
+        return missing
+    for lacking, text in (
+        (config.activation != "relu", Bilingual("激活函数 GELU", "the activation GELU")),
+        (config.eps != 1e-5, Bilingual("另一个 eps", "another eps")),
+        (
+            not config.feed_forward_bias,
+            Bilingual("没有偏置的前馈网络", "feed-forward networks without biases"),
+        ),
+        (
+            config.ends_in_norm != (config.norm == "pre"),
+            Bilingual("与归一化的次序不配的末尾归一化", "a final norm other than the order's"),
+        ),
+    ):
+        if lacking:
+            missing.append(text)
+    if config.positions not in ("sinusoidal", "none"):
         missing.append(
             Bilingual(f"位置编码 {config.positions}", f"the positions {config.positions}")
         )

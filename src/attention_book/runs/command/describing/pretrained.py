@@ -24,6 +24,7 @@ from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.pages import columns
 from attention_book.runs.command.speech.terminal import tell, visible
 from attention_book.runs.command.speech.writing import write_result
+from attention_book.runs.processes.ranks import device_named
 
 #: What each law of the check-up of a language model says.
 LANGUAGE_LAWS = {
@@ -90,15 +91,17 @@ class Look:
     viewer: HeadViewer
 
 
-def look_into(folder: str, text: str) -> Look:
+def look_into(folder: str, text: str, device: str | None = None) -> Look:
     """Load a model, let it read a text, and look.
 
     Raises:
         PretrainedError: if the folder cannot be loaded, or has no tokenizer.
         Failure: if there is nothing in the text, or too much.
     """
+    place = device_named(device or "auto")
     found = load_pretrained(folder)
-    ids = found.encode(text)
+    found.model.to(place)
+    ids = found.encode(text).to(place)
     config = found.model.config
     size = config.num_layers * config.num_heads * ids.numel() ** 2
     if not ids.numel() or size > MOST_WEIGHTS:
@@ -109,6 +112,7 @@ def look_into(folder: str, text: str) -> Look:
         )
     with evaluating(found.model), capture_attention(found.model) as seen:
         logits = found.model(ids)
+    seen = {name: [each.cpu() for each in maps] for name, maps in seen.items()}
     tokens = tuple(found.tokens(ids[0].tolist()))
     layers = tuple(
         _look(seen[f"blocks.{layer}.attention"][0][0], layer, config.window(layer))
@@ -146,9 +150,11 @@ def _loss(logits: Tensor, ids: Tensor) -> float | None:
     return F.cross_entropy(logits[0, :-1].float(), ids[0, 1:]).item()
 
 
-def inspect_pretrained(folder: str, text: str, page: str, *, as_data: bool) -> None:
+def inspect_pretrained(
+    folder: str, text: str, page: str, *, as_data: bool, device: str | None = None
+) -> None:
     """Look into a language model of others, write the page of its heads, and tell."""
-    look = look_into(folder, text)
+    look = look_into(folder, text, device)
     write_result(page, look.viewer.html())
     if as_data:
         layers = [asdict(layer) for layer in look.layers]

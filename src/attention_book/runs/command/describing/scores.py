@@ -39,14 +39,30 @@ def _bin(each: LengthScore) -> str:
     return f"  {lengths:<7} {count}   BLEU {each.bleu:5.1f}"
 
 
+def winner_of(found: Comparison, first: str, second: str) -> str | None:
+    """Return which of two is better; None where chance alone may have made the difference.
+
+    >>> one, other = SystemScore(30.0, "nrefs:1"), SystemScore(32.0, "nrefs:1")
+    >>> winner_of(Comparison(one, other, 0.01), "a", "b"), winner_of(
+    ...     Comparison(one, other, 0.2), "a", "b"
+    ... )
+    ('b', None)
+    """
+    if not found.p_value < _UNLIKELY or not found.difference:
+        return None
+    return second if found.difference > 0 else first
+
+
 def comparison_told(found: Comparison, first: str, second: str) -> str:
     """Return what a comparison found as lines for people."""
-    real = found.p_value < _UNLIKELY
+    winner = winner_of(found, first, second)
     verdict = Bilingual(
-        "差别不像是偶然的。" if real else "分不出高下：这样的差别，偶然也会有。",
-        "chance hardly makes such a difference"
-        if real
-        else "the two cannot be told apart: chance makes such differences too",
+        f"{winner} 更好，这样的差别不像是偶然的。"
+        if winner
+        else "分不出高下，说不出谁更好：这样的差别，偶然也会有。",
+        f"{winner} is better: chance hardly makes such a difference"
+        if winner
+        else "the two cannot be told apart, there is no winner: chance makes such differences too",
     )
     number = f"{found.difference:+.1f} BLEU, p = {found.p_value:.3f}"
     return "\n".join(
@@ -59,4 +75,4 @@ def comparison_told(found: Comparison, first: str, second: str) -> str:
     )
 
 
-__all__ = ("comparison_told", "told")
+__all__ = ("comparison_told", "told", "winner_of")

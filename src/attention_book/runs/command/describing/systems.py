@@ -17,6 +17,7 @@ from attention_book.runs.command.describing.texts import (
     scored_tokens,
 )
 from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.reading import once_only
 from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators import Learned, learned, note_share_unknown
 
@@ -58,9 +59,18 @@ def system_of(chosen: Mapping[str, Any]) -> System:
     Raises:
         Failure: if its options contradict each other, or a file cannot be read.
     """
+    once_only(
+        {
+            "--test": chosen["test"],
+            "--translations": chosen["translations"],
+            "--references": chosen["references"],
+            "--sources": chosen["sources"],
+            "--compare": chosen["compare"],
+        }
+    )
     given = [name for name in ("translations", "references", "sources") if chosen[name] is not None]
     if not given:
-        model = learned(chosen["run"], chosen["recipe"], chosen["checkpoint"])
+        model = learned(chosen["run"], chosen["recipe"], chosen["checkpoint"], chosen["device"])
         if chosen["test"]:
             text = of_files(chosen["test"], model, chosen["limit"])
         else:
@@ -111,7 +121,8 @@ def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tupl
             "--compare：要翻译就得有原文，请用 --sources 给出。",
             "--compare: expected --sources to translate, got none",
         )
-    other = learned(None, name) if is_recipe else learned(name, None)
+    device = chosen["device"]
+    other = learned(None, name, None, device) if is_recipe else learned(name, None, None, device)
     _check_languages(other, text)
     return _translated(other, text, chosen)
 

@@ -2,14 +2,15 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.codec.moses import Moses
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
-from attention_book.runs.command.speech.progress import bar_over
-from attention_book.runs.command.speech.reading import lines_of
-from attention_book.runs.command.speech.terminal import visible
+from attention_book.runs.command.speech.progress import bar_over, with_estimate
+from attention_book.runs.command.speech.reading import kept, lines_of
+from attention_book.runs.command.speech.terminal import note, visible
 from attention_book.runs.command.translators import Learned
 from attention_book.runs.corpora import Split, read_lines
 from attention_book.runs.scoring import separates_words
@@ -63,7 +64,8 @@ def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestTex
             target=spoken.target,
         )  # fmt: skip
     name = " + ".join(map(visible, files))
-    return _text(name, read_lines(data, "test"), limit, spoken)
+    with kept(files) as paths:
+        return _text(name, read_lines(replace(data, test=paths), "test"), limit, spoken)
 
 
 def _text(
@@ -93,12 +95,26 @@ def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> 
 def by_model(
     model: Learned, sources: Sequence[str], *, beam: int, length_penalty: float
 ) -> tuple[str, ...]:
-    """Return a model's translations, with a bar for those who wait at a terminal."""
+    """Return a model's translations, with a bar for those who wait at a terminal.
+
+    One that the model cannot read is named on standard error, and its translation is empty.
+    """
     found: list[str] = []
     starts = range(0, len(sources), _AT_ONCE)
-    for start in bar_over(starts, len(starts), visible(Path(model.name).name)):
+    name = visible(Path(model.name).name)
+    for start in with_estimate(bar_over(starts, len(starts), name), len(starts), name):
         chunk = sources[start : start + _AT_ONCE]
-        found += model.translations(chunk, beam=beam, length_penalty=length_penalty)
+        made = model.translations(chunk, beam=beam, length_penalty=length_penalty)
+        for number, line in enumerate(made, start=start + 1):
+            if isinstance(line, Failure):
+                zh, en = visible(line.text.zh), visible(line.text.en)
+                note(
+                    Bilingual(
+                        f"第 {number} 句没能翻译，按空译文计分：{zh}",
+                        f"sentence {number}: not translated, and scored as empty: {en}",
+                    )
+                )
+            found.append("" if isinstance(line, Failure) else line)
     return tuple(found)
 
 

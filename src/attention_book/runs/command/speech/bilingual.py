@@ -1,14 +1,19 @@
 """Commands and options of click whose help is written in two languages."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.language import OPTION, VARIABLE, spoken
 from attention_book.runs.command.speech.pages import Page
+from attention_book.runs.command.speech.terminal import visible
 
 Text = Bilingual | str
 
@@ -18,6 +23,8 @@ _LANGUAGE = Bilingual(
 )
 _HELP = Bilingual("显示这份帮助。", "Show this help.")
 _OPTIONS = Bilingual("[选项]", "[OPTIONS]")
+# On a line with more of them two at least are said too often.
+_MOST_UNSURE = 8
 _COMMAND = Bilingual("命令 [参数]…", "COMMAND [ARGS]...")
 
 
@@ -107,7 +114,12 @@ class BilingualCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the line."""
-        return super().parse_args(ctx, spread(args, self.pairs))
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        valued = {name for each in options if not each.is_flag for name in each.opts}
+        operands = any(isinstance(each, click.Argument) for each in self.params)
+        return super().parse_args(
+            ctx, spread(args, self.pairs, valued=valued, operands=operands and bool(self.pairs))
+        )
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         """Return no name: the option for the help is one of our own."""
@@ -176,27 +188,132 @@ def argument(name: str, *, help: Text, **rest: Any) -> Callable[[Any], Any]:
     return click.argument(name, cls=BilingualArgument, help=help, **rest)
 
 
-def spread(arguments: Sequence[str], names: Collection[str]) -> list[str]:
+def spread(
+    arguments: Sequence[str],
+    names: Collection[str],
+    *,
+    valued: Collection[str] = (),
+    operands: bool = False,
+) -> list[str]:
     """Return a line in which each of two values behind an option has the option before it.
+
+    Where the command has operands of its own, one or two files too, a word behind an option may be
+    the option's second value or an operand. It is taken for what it can be alone: there is an
+    operand at least, there are two at most, and they stand together.
+
+    Args:
+        arguments: The line.
+        names: The options that take one value or two.
+        valued: All options that take values.
+        operands: Whether the command has operands.
+
+    Raises:
+        Failure: if the line can be read in two ways.
 
     >>> spread(["--train", "a.en", "a.it", "--steps", "9"], ["--train"])
     ['--train', 'a.en', '--train', 'a.it', '--steps', '9']
+    >>> spread(["--test", "t.tsv", "mine.tsv"], ["--test"], operands=True)
+    ['--test', 't.tsv', 'mine.tsv']
     """
+    runs = list(_runs(arguments, names, valued))
+    taken = _taken(runs) if operands else {}
     found: list[str] = []
+    for place, run in enumerate(runs):
+        count = taken.get(place, 2) if run.name else 0
+        found += run.before
+        for number, word in enumerate(run.words):
+            found += [run.name, word] if number < count else [word]
+    return found
+
+
+def _taken(runs: "Sequence[_Run]") -> dict[int, int]:
+    """Return how many of the words behind each option are its own, where that is in doubt.
+
+    Raises:
+        Failure: if there are several ways.
+    """
+    unsure = [place for place, run in enumerate(runs) if run.name and len(run.words) > 1]
+    ways = [
+        dict(zip(unsure, taken, strict=True))
+        for taken in itertools.product((2, 1), repeat=min(len(unsure), _MOST_UNSURE))
+        if len(unsure) <= _MOST_UNSURE
+    ]
+    possible = [way for way in ways if _can_be(runs, way)]
+    if len(possible) > 1:
+        raise _ambiguous(runs[unsure[0]])
+    return possible[0] if possible else {}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """An option, or none, and the words behind it that are no options.
+
+    Attributes:
+        before: The option as it stands there; nothing where its name has to be put before.
+        name: Of an option that takes one value or two; empty: what follows are operands.
+        words: Its values, and operands.
+    """
+
+    before: tuple[str, ...]
+    name: str
+    words: tuple[str, ...]
+
+
+def _runs(
+    arguments: Sequence[str], names: Collection[str], valued: Collection[str]
+) -> Iterator[_Run]:
     words = list(arguments)
     while words:
         word = words.pop(0)
-        found.append(word)
         if word == "--":
-            return [*found, *words]
-        name, sign, _ = word.partition("=")
-        if name not in names:
-            continue
-        if not sign and words:
+            yield _Run((word,), "", tuple(words))
+            return
+        name, sign, value = word.partition("=")
+        before: tuple[str, ...] = ()
+        found: list[str] = []
+        if name in names:
+            found = [value] if sign else []
+            if not sign and words:  # whatever it is, it is the option's
+                found.append(words.pop(0))
+            if not found:
+                before = (word,)
+        elif _is_option(word):
+            before = (word, words.pop(0)) if word in valued and words else (word,)
+            name = ""
+        else:
+            name, found = "", [word]
+        while words and not _is_option(words[0]) and (name or not before):
             found.append(words.pop(0))
-        if words and not words[0].startswith("-"):
-            found += [name, words.pop(0)]
-    return found
+        yield _Run(before, name if found else "", tuple(found))
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
+def _can_be(runs: Sequence[_Run], taken: Mapping[int, int]) -> bool:
+    """Whether a line leaves one or two operands, side by side, and no option more than two."""
+    groups: list[int] = []
+    values: Counter[str] = Counter()
+    for place, run in enumerate(runs):
+        count = min(taken.get(place, 1), len(run.words)) if run.name else 0
+        values[run.name] += count
+        if rest := len(run.words) - count:
+            groups.append(rest)
+    several = any(number > 2 for name, number in values.items() if name)
+    return len(groups) == 1 and groups[0] <= 2 and not several
+
+
+def _ambiguous(run: _Run) -> Failure:
+    words = " ".join(map(visible, run.words))
+    first, second = (visible(word) for word in run.words[:2])
+    return Failure(
+        ExitCode.WRONG_LINE,
+        f"{run.name}：{words} 可以有两种读法。请把要看的文件写在最前面，"
+        f"{run.name} 的写在后面（{run.name} {first} 或 {run.name} {first} {second}）。",
+        f"{run.name}: expected to see which files are whose, got {words}; write the files to look "
+        f"at first, and then {run.name} {first} or {run.name} {first} {second}",
+    )
 
 
 def _show_help(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -1,6 +1,7 @@
 """Exit codes that scripts can rely on, and what went wrong in one line of two languages."""
 
 import errno
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -10,8 +11,10 @@ import torch
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.models import PretrainedError
+from attention_book.runs.command.speech.encodings import how_to_convert
 from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import visible
+from attention_book.runs.corpora.files import BadLines
 from attention_book.runs.folder import MachineError, RunError
 from attention_book.text import CorpusError
 from attention_book.training import CheckpointError
@@ -73,6 +76,8 @@ def failure_of(error: BaseException) -> Failure:
         return error
     if isinstance(error, click.ClickException):
         return _failure_of_click(error)
+    if isinstance(error, BadLines):
+        return failure_of_lines(error)
     if _no_memory(error):
         return Failure(ExitCode.MACHINE, "内存不够。", "memory: expected enough, got too little")
     code, reason = _code_of(error), _reason(error)
@@ -80,13 +85,58 @@ def failure_of(error: BaseException) -> Failure:
         name = type(error).__name__
         return Failure(
             code,
-            f"出了意料之外的错：{name}: {reason}（设 {DEBUG_VARIABLE}=1 再运行，可以看到出处）",
+            f"出了意料之外的错：{name}：{in_chinese(reason)}"
+            f"（设 {DEBUG_VARIABLE}=1 再运行，可以看到出处）",
             f"something unexpected went wrong: {name}: {reason} "
             f"(run again with {DEBUG_VARIABLE}=1 to see where)",
         )
     if code is ExitCode.INTERRUPTED:
         return Failure(code, "已中断。", "interrupted.")
     return Failure(code, in_chinese(reason), reason)
+
+
+def failure_of_lines(error: BadLines, *, may_skip: bool = False) -> Failure:
+    """Return what is said of lines that are no pairs of sentences, and what to do about them.
+
+    Args:
+        error: Names the lines.
+        may_skip: Whether the command takes settings, one of which leaves them out.
+    """
+    files = " ".join(map(shlex.quote, error.paths))
+    look = f"attention-book data {files} --source {error.source} --target {error.target}"
+    zh = [f"逐行查看：{look}"]
+    en = [f"See them all: {look}"]
+    if may_skip:
+        zh.append("略过这些行：加上 --set data.on_problem=skip")
+        en.append("leave them out: --set data.on_problem=skip")
+    if cure := _conversion(error):
+        zh.append(cure.zh)
+        en.append(cure.en)
+    reasons = [in_chinese(visible(reason)) for reason in error.named]
+    several = f"（共 {error.found.count} 行不是一对句子）" if error.found.count > 1 else ""
+    return Failure(
+        ExitCode.DATA,
+        f"{'；'.join(reasons)}{several}。{'；'.join(zh)}",
+        f"{visible(str(error))}. {'; '.join(en)}",
+    )
+
+
+def _conversion(error: BadLines) -> Bilingual | None:
+    """Return how to convert a file that is not UTF-8; None where that is not what is wrong."""
+    if "expected UTF-8" not in error.named[0]:
+        return None
+    path = next((each for each in error.paths if error.named[0].startswith(f"{each}:")), None)
+    if path is None or path.endswith(".gz"):
+        return None
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                bad = "\0" in line.decode()
+            except UnicodeDecodeError:
+                bad = True
+            if bad:
+                return how_to_convert(line, path)
+    return None
 
 
 def _reason(error: BaseException) -> str:

@@ -1,6 +1,7 @@
 """Pages of help, wrapped by the columns that a terminal needs: a Chinese character takes two."""
 
 import re
+import shutil
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -57,6 +58,16 @@ def _units(text: str) -> list[str]:
         else:
             units.append(unit)
     return units
+
+
+def fitted(text: str, indent: str = "") -> list[str]:
+    """Return the lines of one paragraph as a terminal of now has room for, at most 80 columns.
+
+    >>> all(columns(line) <= 80 for line in fitted("a word " * 40, "  "))
+    True
+    """
+    room = min(shutil.get_terminal_size().columns, 80)
+    return [indent + line for line in wrapped(text, max(room - columns(indent), 20))]
 
 
 def in_columns(rows: Iterable[Sequence[str]], gap: str = "  ") -> list[str]:
@@ -124,4 +135,4 @@ def _joined(paragraph: str) -> str:
     return re.sub(rf"(?<=[{_CHINESE}]) +(?=[{_CHINESE}])|(?<=[，。；：、）]) +", "", whole)
 
 
-__all__ = ["Page", "columns", "in_columns", "wrapped"]
+__all__ = ["Page", "columns", "fitted", "in_columns", "wrapped"]

@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+import torch
+
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.environment import from_extra
 from attention_book.runs.command.speech.language import spoken
@@ -13,6 +15,10 @@ from attention_book.runs.engine.reports import StepReport
 
 #: Seconds between two lines, where there is no terminal.
 SECONDS = 5.0
+#: What takes less than so many seconds is not announced.
+WORTH_SAYING = 60.0
+# After so many steps it is known how long one takes.
+_MEASURED = 5
 # How much of the loss that is shown comes from the latest step.
 _NEWEST = 0.05
 
@@ -137,6 +143,78 @@ def _clock_time(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def with_estimate(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
+    """Pass items on; after the first, say how long all will take, if that is a minute or more."""
+    began = time.monotonic()
+    for number, item in enumerate(items):
+        yield item
+        if number == 0:
+            say_how_long((time.monotonic() - began) * (total - 1), name)
+
+
+def with_forecast(
+    reports: Iterable[StepReport], *, memory: Callable[[], int | None] | None = None
+) -> Iterator[StepReport]:
+    """Pass the reports on; after a few steps, say what the rest will take, if it takes a while.
+
+    Args:
+        reports: What the training yields.
+        memory: Tells how many bytes were in use at most; None: what this process has used.
+    """
+    seconds: list[float] = []
+    for report in reports:
+        yield report
+        if len(seconds) < _MEASURED:
+            seconds.append(report.seconds)
+            if len(seconds) == _MEASURED:
+                # The first step is slower: it asks for memory that the others find.
+                each = sum(seconds[1:]) / (_MEASURED - 1)
+                used = (memory or peak_memory)()
+                name = spoken(
+                    Bilingual(
+                        f"其余 {report.num_steps - report.step} 步",
+                        f"the other {report.num_steps - report.step} steps",
+                    )
+                )
+                say_how_long(each * (report.num_steps - report.step), name, used)
+
+
+def say_how_long(seconds: float, name: str, memory: int | None = None) -> None:
+    """Say on standard error how long something will take, where that is worth a line."""
+    if seconds < WORTH_SAYING:
+        return
+    zh, en = _length(seconds)
+    if memory:
+        zh += f"；到现在用了 {memory / 1e9:.1f} GB 内存"
+        en += f"; {memory / 1e9:.1f} GB of memory so far"
+    note(Bilingual(f"{name}大约要 {zh}", f"{name} will take about {en}"))
+
+
+def _length(seconds: float) -> tuple[str, str]:
+    """Return a length of time in Chinese and in English, to two digits or so.
+
+    >>> _length(90.0), _length(7500.0)
+    (('2 分钟', '2 min'), ('2 小时 5 分', '2 h 5 min'))
+    """
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} 分钟", f"{minutes} min"
+    hours, rest = divmod(minutes, 60)
+    return f"{hours} 小时 {rest} 分", f"{hours} h {rest} min"
+
+
+def peak_memory() -> int | None:
+    """Return how many bytes this process, or its GPU, has held at most; None: nobody knows."""
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return torch.cuda.max_memory_allocated()
+    try:
+        import resource
+    except ImportError:  # Windows has none
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def bar_over(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
     """Pass items on, with a bar where standard error is a terminal."""
     if not sys.stderr.isatty():
@@ -147,4 +225,14 @@ def bar_over(items: Iterable[Item], total: int, name: str) -> Iterator[Item]:
     yield from tqdm(items, total=total, desc=name, leave=False)
 
 
-__all__ = ["SECONDS", "Pace", "bar_over", "shown"]
+__all__ = [
+    "SECONDS",
+    "WORTH_SAYING",
+    "Pace",
+    "bar_over",
+    "peak_memory",
+    "say_how_long",
+    "shown",
+    "with_estimate",
+    "with_forecast",
+]

@@ -1,15 +1,30 @@
-"""Lines of a file or of standard input, one at a time, in UTF-8 or refused."""
+"""Lines of a file or of standard input, one at a time, in UTF-8; what is no line of text is told.
+
+The name ``-`` stands for standard input, as everywhere.
+"""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.command.speech.encodings import how_to_convert
 from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.language import spoken
+from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import visible
+from attention_book.text import CorpusError
 from attention_book.text.tokens import without_halves
 
+#: What stands for standard input where a file may be named.
+STANDARD_INPUT = "-"
 # A longer line is no sentence, but a file of something else; it is not read into memory.
 _LONGEST = 1 << 20
+# And after so many bytes without an end it is no file of lines at all.
+_ENDLESS = 1 << 28
+_NAME = Bilingual("标准输入", "standard input")
 
 
 def lines_of(path: str | None) -> Iterator[str]:
@@ -18,32 +33,61 @@ def lines_of(path: str | None) -> Iterator[str]:
     Raises:
         Failure: if the file cannot be read, or a line is not UTF-8 or far too long.
     """
-    name = visible(path) if path is not None else "standard input"
+    for line in lines_or_failures(path):
+        if isinstance(line, Failure):
+            raise line
+        yield line
+
+
+def lines_or_failures(path: str | None) -> Iterator[str | Failure]:
+    """Return the lines of a file, and in the place of one that is no text what is wrong with it.
+
+    Args:
+        path: The file; None or ``-``: standard input.
+
+    Raises:
+        Failure: if the file cannot be read.
+    """
+    named = path is not None and path != STANDARD_INPUT
+    name = Bilingual(visible(path), visible(path)) if path is not None and named else _NAME
     try:
-        if path is not None:
+        if path is not None and named:
             with Path(path).open("rb") as file:
                 yield from decoded(_short(file.readline, name), name)
         elif sys.stdin is not None:  # it may have been closed
             yield from decoded(_short(sys.stdin.buffer.readline, name), name)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
+        failure = f"{name.en}: cannot be read: {reason}"
         raise Failure(
-            ExitCode.DATA, f"{name} 读不了：{reason}", f"{name}: cannot be read: {reason}"
+            ExitCode.DATA, in_chinese(f"{name.zh}: cannot be read: {reason}"), failure
         ) from error
 
 
-def _short(readline: Callable[[int], bytes], name: str) -> Iterator[bytes]:
-    """Return the lines of a file, none of which is too long to be held."""
+def _short(readline: Callable[[int], bytes], name: Bilingual) -> Iterator[bytes | Failure]:
+    """Return the lines of a file; of one that is too long to be held, that it is.
+
+    Raises:
+        Failure: at a line that has no end.
+    """
     number = 0
     while line := readline(_LONGEST + 1):
         number += 1
-        if len(line) > _LONGEST:
-            raise Failure(
-                ExitCode.DATA,
-                f"{name}:{number}: 一行超过了 {_LONGEST} 个字节，不是句子",
-                f"{name}:{number}: expected a line of at most {_LONGEST} bytes, got more",
-            )
-        yield line
+        if len(line) <= _LONGEST:
+            yield line
+            continue
+        failure = Failure(
+            ExitCode.DATA,
+            f"{name.zh}:{number}：一行超过了 {_LONGEST} 个字节，不是句子",
+            f"{name.en}:{number}: expected a line of at most {_LONGEST} bytes, got more",
+        )
+        yield failure
+        seen = len(line)
+        while line and not line.endswith(b"\n"):
+            line = readline(_LONGEST + 1)
+            seen += len(line)
+            if seen > _ENDLESS:
+                raise failure
 
 
 def at_keyboard() -> bool:
@@ -51,22 +95,24 @@ def at_keyboard() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def decoded(lines: Iterable[bytes], name: str) -> Iterator[str]:
-    """Return lines as text, without their ends.
-
-    Raises:
-        Failure: if one is not UTF-8.
-    """
+def decoded(lines: Iterable[bytes | Failure], name: Bilingual) -> Iterator[str | Failure]:
+    """Return lines as text, without their ends; of one that is not UTF-8, that it is not."""
+    cure: Bilingual | None = None  # the first line of UTF-16 says so, the others are cut askew
     for number, line in enumerate(lines, start=1):
+        if isinstance(line, Failure):
+            yield line
+            continue
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             byte, place = line[error.start], error.start + 1
-            raise Failure(
+            cure = cure or how_to_convert(line, name.en)
+            yield Failure(
                 ExitCode.DATA,
-                f"{name}:{number}: 不是 UTF-8：第 {place} 个字节是 0x{byte:02x}",
-                f"{name}:{number}: expected UTF-8, got the byte 0x{byte:02x} at byte {place}",
-            ) from error
+                f"{name.zh}:{number}：不是 UTF-8：第 {place} 个字节是 0x{byte:02x}；{cure.zh}",
+                f"{name.en}:{number}: expected UTF-8, got the byte 0x{byte:02x} at byte {place}; "
+                f"{cure.en}",
+            )
 
 
 def clean(text: str) -> str:
@@ -74,4 +120,67 @@ def clean(text: str) -> str:
     return " ".join(without_halves(text).split())
 
 
-__all__ = ["at_keyboard", "clean", "decoded", "lines_of"]
+def text_of(path: str) -> str:
+    """Return the whole text of a file, or of standard input.
+
+    Raises:
+        Failure: if it cannot be read, or is not UTF-8.
+    """
+    return "\n".join(lines_of(path))
+
+
+def once_only(named: dict[str, Sequence[str] | str | None]) -> None:
+    """Check that standard input is asked for once: what was read from it is gone.
+
+    Args:
+        named: The files that a line names, by the options that name them.
+
+    Raises:
+        Failure: if it is asked for twice.
+    """
+    asked = [
+        name
+        for name, paths in named.items()
+        for path in ([paths] if isinstance(paths, str) else paths or ())
+        if path == STANDARD_INPUT
+    ]
+    if len(asked) > 1:
+        names = asked if len(set(asked)) > 1 else asked[:1]
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"{'、'.join(names)}：标准输入（-）只能读一次，请把其余的写进文件。",
+            f"{', '.join(names)}: expected standard input (-) once, for it can be read once only; "
+            "write the others to files",
+        )
+
+
+@contextmanager
+def kept(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Give standard input a file for as long as this block lasts: corpora are read several times.
+
+    Raises:
+        CorpusError: as they are raised within; the file is called standard input there.
+    """
+    if STANDARD_INPUT not in paths:
+        yield tuple(paths)
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / spoken(_NAME)
+        file.write_bytes(sys.stdin.buffer.read() if sys.stdin is not None else b"")
+        try:
+            yield tuple(str(file) if path == STANDARD_INPUT else path for path in paths)
+        except CorpusError as error:
+            raise type(error)(str(error).replace(f"{folder}{Path('/')}", "")) from error
+
+
+__all__ = [
+    "STANDARD_INPUT",
+    "at_keyboard",
+    "clean",
+    "decoded",
+    "kept",
+    "lines_of",
+    "lines_or_failures",
+    "once_only",
+    "text_of",
+]

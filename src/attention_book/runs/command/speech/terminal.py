@@ -57,9 +57,15 @@ def answer(line: str) -> None:
 
 
 def prepare_streams() -> None:
-    """Have standard output and standard error write what their encoding lacks as an escape."""
+    """Have results written in UTF-8, as all files are, whatever the locale's encoding is.
+
+    A pipe or a file gets data, which others read; a terminal is read by people, and messages too:
+    what their encoding lacks is written as an escape.
+    """
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if hasattr(stream, "reconfigure") and not stream.closed:
+            if stream is sys.stdout and not stream.isatty():
+                stream.reconfigure(encoding="utf-8")
             stream.reconfigure(errors="backslashreplace")
 
 

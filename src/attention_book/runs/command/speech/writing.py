@@ -8,6 +8,8 @@ from pathlib import Path
 
 from attention_book.foundations.files import remove_parts, write_whole
 from attention_book.runs.command.speech.failures import ExitCode, Failure, disk_full
+from attention_book.runs.command.speech.reading import STANDARD_INPUT
+from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import visible
 
 
@@ -17,14 +19,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError) as error:
-        if disk_full(error):
-            raise
         name, reason = visible(os.fspath(path)), getattr(error, "strerror", None) or str(error)
-        raise Failure(
-            ExitCode.WRONG_LINE,
-            f"{name} 写不了：{visible(reason)}",
-            f"{name}: cannot be written: {visible(reason)}",
-        ) from error
+        text = f"{name}: cannot be written: {visible(reason)}"
+        code = ExitCode.MACHINE if disk_full(error) else ExitCode.WRONG_LINE
+        raise Failure(code, in_chinese(text), text) from error
 
 
 def write_result(path: str, content: str) -> None:
@@ -36,6 +34,12 @@ def write_result(path: str, content: str) -> None:
     Raises:
         Failure: if it cannot be written; what was there before is still there then.
     """
+    if path == STANDARD_INPUT:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            "-：这里要写一个文件的名字；标准输出留给结果。",
+            "-: expected the name of a file; standard output is for the results",
+        )
     with writing(path):
         place = Path(path)
         if place.exists() and not place.is_file():

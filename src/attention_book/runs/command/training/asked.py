@@ -8,6 +8,7 @@ from typing import Any
 
 from attention_book.course.recipes import RECIPES
 from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
+from attention_book.runs.command.speech.reading import STANDARD_INPUT, text_of
 from attention_book.runs.command.speech.terminal import visible
 from attention_book.runs.command.translators.learned import RUNS, check_recipe
 from attention_book.runs.settings import TEXT_RECIPES, RunSettings
@@ -92,14 +93,10 @@ def settings_in(path: str) -> RunSettings:
         Failure: if it cannot be read, or says something else.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        name, reason = visible(path), getattr(error, "strerror", None) or "no UTF-8"
-        raise Failure(
-            ExitCode.WRONG_LINE,
-            f"--settings：{name} 读不了：{reason}",
-            f"--settings: {name} cannot be read: {reason}",
-        ) from error
+        text = text_of(path)
+    except Failure as failure:
+        zh, en = f"--settings：{failure.text.zh}", f"--settings: {failure.text.en}"
+        raise Failure(ExitCode.WRONG_LINE, zh, en) from failure
     with wrong_settings():
         return RunSettings.from_toml(text)
 
@@ -107,6 +104,13 @@ def settings_in(path: str) -> RunSettings:
 def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what the options change, by the parts of the settings."""
     data: dict[str, Any] = {name: list(chosen[name]) for name in FILES if chosen[name]}
+    if asked := [name for name, paths in data.items() if STANDARD_INPUT in paths]:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"--{asked[0]}：训练要把语料读好几遍，标准输入（-）只能读一遍；请先写进文件。",
+            f"--{asked[0]}: expected a file, for a training reads its text several times, got "
+            "standard input (-), which can be read once; write it to a file first",
+        )
     if chosen["train"]:
         data["corpus"] = None
         if not (chosen["source"] and chosen["target"]):
@@ -125,7 +129,8 @@ def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         text |= {"unit": "subwords", "num_pieces": chosen["bpe"]}
     if chosen["separate"]:
         text["shared"] = False
-    training = {name: chosen[name] for name in ("epochs", "steps") if chosen[name] is not None}
+    names = ("epochs", "steps", "device", "seed")
+    training = {name: chosen[name] for name in names if chosen.get(name) is not None}
     return {"data": data, "text": text, "training": training}
 
 

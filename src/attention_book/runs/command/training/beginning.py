@@ -10,8 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from attention_book.foundations.bilingual import Bilingual
-from attention_book.runs.command.speech.failures import ExitCode, Failure, wrong_settings
+from attention_book.runs.checkpoints import Checkpoints
+from attention_book.runs.command.speech.failures import (
+    ExitCode,
+    Failure,
+    failure_of_lines,
+    wrong_settings,
+)
+from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import is_first, note, visible
+from attention_book.runs.corpora.files import BadLines
 from attention_book.runs.engine import Interrupted, StepReport, resume, start, status
 from attention_book.runs.folder import RunFolder, differing
 from attention_book.runs.settings import RunSettings
@@ -19,7 +27,7 @@ from attention_book.runs.settings import RunSettings
 #: The options of which each changes the settings.
 SETTING_OPTIONS = (
     *("recipe", "settings", "train", "validation", "test", "corpus", "source", "target"),
-    *("bpe", "separate", "steps", "epochs", "set"),
+    *("bpe", "separate", "steps", "epochs", "device", "seed", "set"),
 )
 # What torchrun counts: how often it has started the processes anew.
 _RESTARTS = "TORCHELASTIC_RESTART_COUNT"
@@ -57,16 +65,25 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
             "--resume 和 --again 只能用一个。",
             "--resume, --again: expected one of the two, got both",
         )
-    if not is_first() or os.environ.get(_RESTARTS, "0") != "0":
-        return Begin.RESUMED if chosen["resume"] else Begin.ANEW  # the first one decides
-    state, name = status_of(folder), visible(str(folder))
-    if state == "empty":
-        return _in_empty(name, chosen)
-    if chosen["again"]:
+    if os.environ.get(_RESTARTS, "0") != "0":
+        return Begin.RESUMED if chosen["resume"] else Begin.ANEW
+    if not is_first():
+        return _beside_the_first(folder, settings, chosen)
+    name = visible(str(folder))
+    if chosen["again"] and RunFolder(folder).holds_a_run():
         clear(RunFolder(folder))
         return Begin.ANEW
-    if not chosen["resume"] or any(chosen[option] for option in SETTING_OPTIONS):
+    state = status_of(folder)
+    if state == "empty":
+        return _in_empty(name, chosen)
+    as_there = chosen["resume"] and not any(chosen.get(name) for name in SETTING_OPTIONS)
+    if not RunFolder(folder).has_weights():
+        # A start that failed keeps no folder, whatever its settings were.
+        return Begin.RESUMED if as_there else Begin.ANEW
+    if not as_there:
         _same(folder, settings)
+    if not RunFolder(folder).has_begun():
+        return Begin.RESUMED if as_there else Begin.ANEW
     if state == "finished":
         zh = f"{name} 已经训练完了，不再训练（要从头训练，加 --again）。"
         en = f"{name} is finished, and is not trained again (begin anew with --again)."
@@ -80,6 +97,19 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
             "or begin anew with --again",
         )
     return Begin.RESUMED
+
+
+def _beside_the_first(folder: Path, settings: RunSettings, chosen: Mapping[str, Any]) -> Begin:
+    """Return how a process begins that is not the first of several: as the first one decides.
+
+    What is finished nobody changes, so each sees for itself that there is nothing to do. All else
+    the first one may be changing right now; the others wait for it where the training begins.
+    """
+    if not chosen["again"] and status_of(folder) == "finished":
+        if not chosen["resume"] or any(chosen.get(option) for option in SETTING_OPTIONS):
+            _same(folder, settings)
+        return Begin.NOT
+    return Begin.RESUMED if chosen["resume"] else Begin.ANEW
 
 
 def _in_empty(name: str, chosen: Mapping[str, Any]) -> Begin:
@@ -104,7 +134,7 @@ def status_of(folder: Path) -> str:
         reason = error.strerror or str(error)
         raise Failure(
             ExitCode.RUN,
-            f"{visible(str(folder))} 用不了：{reason}",
+            f"{visible(str(folder))} 用不了：{in_chinese(reason)}",
             f"{visible(str(folder))}: cannot be used: {reason}",
         ) from error
 
@@ -120,7 +150,7 @@ def _same(folder: Path, settings: RunSettings) -> None:
         name = visible(str(folder))
         raise Failure(
             ExitCode.RUN,
-            f"{name} 里是另一次训练，设置不同（{differences}）。"
+            f"{name} 里是另一次训练，设置不同（{in_chinese(differences)}）。"
             "换个 --folder，或用 --again 从头训练。",
             f"{name}: expected a run with these settings, got another: {differences}; give "
             "another --folder, or begin anew with --again",
@@ -145,16 +175,37 @@ def ending_as_a_run(folder: Path) -> Iterator[None]:
     Raises:
         Failure: instead of these errors.
     """
+    line = f"attention-book train --resume --folder {shlex.quote(str(folder))}"
     try:
         with wrong_settings((ValueError,)):
             yield
     except Interrupted as error:
-        line = f"attention-book train --resume --folder {shlex.quote(str(folder))}"
         raise Failure(
             ExitCode.INTERRUPTED,
             f"已保存到第 {error.step} 步；接着训练：{line}",
             f"saved at step {error.step}; go on with: {line}",
         ) from error
+    except KeyboardInterrupt as error:
+        if (step := latest_step(folder)) is not None:
+            raise Failure(
+                ExitCode.INTERRUPTED,
+                f"已中断；接着训练（从第 {step} 步）：{line}",
+                f"interrupted; go on from step {step} with: {line}",
+            ) from error
+        raise Failure(
+            ExitCode.INTERRUPTED,
+            "已中断，一步也没有训练完，什么都没保存；同一条命令可以从头再来。",
+            "interrupted before the first step was saved: nothing is kept, and the same line "
+            "begins anew",
+        ) from error
+    except BadLines as error:
+        raise failure_of_lines(error, may_skip=True) from error
+
+
+def latest_step(folder: Path) -> int | None:
+    """Return the step of the newest checkpoint; None where there is none."""
+    steps = Checkpoints(RunFolder(folder).checkpoints).steps()
+    return steps[-1] if steps else None
 
 
 __all__ = ("Begin", "ending_as_a_run", "how_to_begin")

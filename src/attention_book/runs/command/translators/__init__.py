@@ -3,6 +3,7 @@
 from attention_book.runs.command.translators.learned import Learned as Learned
 from attention_book.runs.command.translators.learned import learned as learned
 from attention_book.runs.command.translators.options import how_to_search as how_to_search
+from attention_book.runs.command.translators.options import where_to_compute as where_to_compute
 from attention_book.runs.command.translators.options import which_checkpoint as which_checkpoint
 from attention_book.runs.command.translators.options import which_model as which_model
 from attention_book.runs.command.translators.unknown import (

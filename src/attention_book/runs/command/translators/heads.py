@@ -60,7 +60,7 @@ def maps(found: Learned, source: Sequence[str], target: Sequence[str]) -> dict[s
     device = next(found.model.parameters()).device
     with torch.no_grad(), capture_attention(found.model) as seen:
         found.model(ids.to(device), mask.to(device), begun.to(device))
-    return seen
+    return {name: [each.cpu() for each in maps] for name, maps in seen.items()}
 
 
 def cross(found: Learned, source: Sequence[str], target: Sequence[str]) -> Tensor:
@@ -87,7 +87,7 @@ def cross(found: Learned, source: Sequence[str], target: Sequence[str]) -> Tenso
             f"{found.name}：这个模型没有注意力。",
             f"{found.name}: expected a model with attention, got one without",
         ) from error
-    return weights[None, None]
+    return weights[None, None].cpu()
 
 
 __all__ = ("cross", "maps", "viewer_of")

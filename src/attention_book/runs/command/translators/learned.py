@@ -1,11 +1,13 @@
 """What the commands translate with: the model of a run, or of one of the book's recipes."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from attention_book.course.recipes import RECIPES, Trained, trained
 from attention_book.course.recipes.trained import TRAINED_FOLDER
@@ -15,10 +17,12 @@ from attention_book.models import Seq2Seq, Transformer
 from attention_book.runs.codec import TextCodec
 from attention_book.runs.codec.sides import WordRule, Words
 from attention_book.runs.command.speech.failures import ExitCode, Failure
+from attention_book.runs.command.speech.reasons import in_chinese
 from attention_book.runs.command.speech.terminal import note, visible
+from attention_book.runs.folder import MachineError, RunFolder
 from attention_book.runs.loading import Which, load_run
+from attention_book.runs.processes.ranks import device_named
 from attention_book.runs.settings import TEXT_RECIPES, RunSettings
-from attention_book.text import CorpusError
 
 #: Where runs are kept unless a command says otherwise.
 RUNS = Path("runs")
@@ -49,48 +53,86 @@ class Learned:
 
     def translations(
         self, texts: Sequence[str], *, beam: int, length_penalty: float
-    ) -> Iterator[str]:
-        """Return a line for each line; one without a word in it gives an empty one.
+    ) -> list[str | Failure]:
+        """Return a line for each line, and in the place of one that can't be read why it can't.
 
-        Raises:
-            CorpusError: if a line is longer than the model can read.
+        One without a word in it gives an empty line.
         """
         cut = [self.codec.source_tokens(text) for text in texts]
-        longest = max(cut, key=len, default=())
-        if len(longest) > MOST_TOKENS:
-            raise CorpusError(_too_long(longest))
+        rows = [row for row, tokens in enumerate(cut) if 0 < len(tokens) <= MOST_TOKENS]
+        search = {"width": beam, "length_penalty": length_penalty}
+        found = dict(zip(rows, self._found([cut[row] for row in rows], search), strict=True))
+        return [
+            found[row] if row in found else _unreadable(tokens) if tokens else ""
+            for row, tokens in enumerate(cut)
+        ]
+
+    def _found(
+        self, sentences: Sequence[Sequence[str]], search: Mapping[str, Any]
+    ) -> list[str | Failure]:
+        """Return the translations; where one sentence stops them, those of the others."""
+        if not sentences:
+            return []
         model: Any = self.model
+        codec = self.codec
+        vocabularies = codec.source_vocabulary, codec.target_vocabulary
         try:
-            found = iter(
-                translate(
-                    model,
-                    [tokens for tokens in cut if tokens],
-                    self.codec.source_vocabulary,
-                    self.codec.target_vocabulary,
-                    width=beam,
-                    length_penalty=length_penalty,
-                )
-                if any(cut)
-                else ()
-            )
+            made = translate(model, sentences, *vocabularies, **search)
         except ValueError as error:  # positions of which there are so many
-            raise CorpusError(f"{_too_long(longest)} ({error})") from error
-        for tokens in cut:
-            yield self.codec.target_text(next(found).tokens) if tokens else ""
+            if len(sentences) == 1:
+                return [_unreadable(sentences[0], str(error))]
+            half = len(sentences) // 2
+            return self._found(sentences[:half], search) + self._found(sentences[half:], search)
+        return [codec.target_text(each.tokens) for each in made]
 
 
-def _too_long(tokens: Sequence[str]) -> str:
-    start = " ".join(tokens[:5])[:60]
-    return f"{start} …: expected a sentence that the model can read, got {len(tokens)} tokens"
+def _unreadable(tokens: Sequence[str], why: str | None = None) -> Failure:
+    start, count = visible(" ".join(tokens[:5])[:60]), len(tokens)
+    zh, en = (f"至多 {MOST_TOKENS} 个", f"at most {MOST_TOKENS}")
+    if why is not None:
+        zh, en = in_chinese(why), why
+    return Failure(
+        ExitCode.DATA,
+        f"{start} …：模型读不了这样的句子，它有 {count} 个词元（{zh}）",
+        f"{start} …: expected a sentence that the model can read, got {count} tokens ({en})",
+    )
 
 
-def learned(run: str | None, recipe: str | None, checkpoint: Which | None = None) -> Learned:
-    """Return the model that a command line chooses.
+def learned(
+    run: str | None,
+    recipe: str | None,
+    checkpoint: Which | None = None,
+    device: str | None = None,
+) -> Learned:
+    """Return the model that a command line chooses, where it is to compute.
+
+    Args:
+        run: Its folder.
+        recipe: Or one of the book's models.
+        checkpoint: Which of a run's weights.
+        device: As in :class:`TrainingSettings`; None: as the settings of the run say, as far as
+            this machine has that.
 
     Raises:
         Failure: if both are chosen, the book has no such recipe, or there is no such run.
         CheckpointError: if the run's files cannot be used.
+        MachineError: if there is no such device.
     """
+    place = None if device is None else device_named(device)
+    found = _learned(run, recipe, checkpoint)
+    found.model.to(place or _where_it_was_trained(found.settings.training.device))
+    return found
+
+
+def _where_it_was_trained(device: str) -> torch.device:
+    """Return the device that settings name, or the CPU where there is no such one."""
+    try:
+        return device_named(device)
+    except MachineError:
+        return torch.device("cpu")
+
+
+def _learned(run: str | None, recipe: str | None, checkpoint: Which | None) -> Learned:
     if run is not None and recipe is not None:
         raise Failure(
             ExitCode.WRONG_LINE,
@@ -110,7 +152,9 @@ def latest_run(root: Path = RUNS) -> Path:
     Raises:
         Failure: if there is none.
     """
-    found = [path.parent for path in root.glob(f"*/{SETTINGS}")]
+    begun = [path.parent for path in root.glob(f"*/{SETTINGS}")]
+    # One that failed before it had any weights hides no other.
+    found = [path for path in begun if RunFolder(path).has_weights()] or begun
     if not found:
         raise Failure(
             ExitCode.RUN,

@@ -1,13 +1,14 @@
 """The options that choose a model, its weights, and how it searches."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.command.speech.bilingual import option
-from attention_book.runs.command.speech.numbers import Number
+from attention_book.runs.command.speech.numbers import Number, Whole
 from attention_book.runs.command.translators.learned import RUNS
+from attention_book.runs.settings.training import Device
 
 
 def which_model(command: Any) -> Any:
@@ -45,21 +46,36 @@ def which_checkpoint(command: Any) -> Any:
     )(command)
 
 
+def where_to_compute(command: Any) -> Any:
+    """Add the option that chooses a device to a command."""
+    return option(
+        "--device",
+        type=click.Choice(get_args(Device)),
+        metavar=f"[{'|'.join(get_args(Device))}]",
+        help=Bilingual(
+            "在哪里计算；auto：有 cuda 就用。默认：训练时的设置，没有那种设备就用 CPU。",
+            "Where to compute; auto: cuda if there is one. Default: as the settings of the "
+            "training say, or the CPU where there is no such device.",
+        ),
+    )(command)
+
+
 def how_to_search(command: Any) -> Any:
     """Add the options of the search to a command."""
     penalty = option(
         "--length-penalty",
-        type=Number(),
+        type=Number(min=0, max=10),
         default=0.0,
         show_default=True,
         metavar=Bilingual("数", "A"),
         help=Bilingual(
-            "束搜索的长度惩罚：越大，译文越长。", "Of beam search: the larger, the longer."
+            "束搜索的长度惩罚，0 到 10：越大，译文越长。",
+            "Of beam search, from 0 to 10: the larger, the longer.",
         ),
     )(command)
     return option(
         "--beam",
-        type=click.IntRange(1, 100),
+        type=Whole(min=1, max=100),
         default=1,
         show_default=True,
         metavar="K",
@@ -69,4 +85,4 @@ def how_to_search(command: Any) -> Any:
     )(penalty)
 
 
-__all__ = ("how_to_search", "which_checkpoint", "which_model")
+__all__ = ("how_to_search", "where_to_compute", "which_checkpoint", "which_model")
