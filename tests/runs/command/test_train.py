@@ -5,6 +5,7 @@ import re
 import shlex
 import signal
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,13 @@ import pytest
 from attention_book.foundations.bilingual import set_language
 from attention_book.runs import RunSettings
 from attention_book.runs.command.speech.failures import ExitCode
-from attention_book.runs.command.speech.progress import SECONDS, shown
+from attention_book.runs.command.speech.progress import (
+    SECONDS,
+    peak_memory,
+    shown,
+    with_estimate,
+    with_forecast,
+)
 from attention_book.runs.engine import StepReport
 from attention_book.runs.settings import TEXT_RECIPES
 
@@ -255,3 +262,23 @@ def test_in_a_terminal_there_is_a_bar(capsys):
     bar = capsys.readouterr().err
     assert "3/3" in bar
     assert "loss 2.000 · 200 tokens/s" in bar
+
+
+def test_what_takes_a_while_is_announced_once(capsys):
+    """After a few steps: how long the rest takes, and how much memory; of a minute nothing."""
+
+    def slow(count, seconds):
+        return (replace(report, seconds=seconds) for report in steps(count))
+
+    for count, each, expected in ((1000, 9.0, True), (1000, 0.01, False), (4, 100.0, False)):
+        passed = list(with_forecast(slow(count, each), memory=lambda: 2_500_000_000))
+        said = capsys.readouterr().err
+        assert len(passed) == count
+        assert bool(said) == expected
+        if expected:
+            assert (
+                said == "the other 995 steps will take about 2 h 29 min; 2.5 GB of memory so far\n"
+            )
+    assert list(with_estimate(range(3), 3, "few")) == [0, 1, 2]
+    assert capsys.readouterr().err == ""
+    assert peak_memory() is None or peak_memory() > 1_000_000

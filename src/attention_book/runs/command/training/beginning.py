@@ -67,22 +67,22 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
         )
     if os.environ.get(_RESTARTS, "0") != "0":
         return Begin.RESUMED if chosen["resume"] else Begin.ANEW
-    if not is_first():
-        return _beside_the_first(folder, settings, chosen)
-    name = visible(str(folder))
-    if chosen["again"] and RunFolder(folder).holds_a_run():
-        clear(RunFolder(folder))
+    name, run = visible(str(folder)), RunFolder(folder)
+    if chosen["again"]:
+        if is_first() and (run.holds_a_run() or run.has_weights()):
+            clear(run)
         return Begin.ANEW
+    # Each of several processes sees for itself: until all have met, nobody changes what is seen.
     state = status_of(folder)
     if state == "empty":
         return _in_empty(name, chosen)
     as_there = chosen["resume"] and not any(chosen.get(name) for name in SETTING_OPTIONS)
-    if not RunFolder(folder).has_weights():
+    if not run.has_weights():
         # A start that failed keeps no folder, whatever its settings were.
         return Begin.RESUMED if as_there else Begin.ANEW
     if not as_there:
         _same(folder, settings)
-    if not RunFolder(folder).has_begun():
+    if not run.has_begun():
         return Begin.RESUMED if as_there else Begin.ANEW
     if state == "finished":
         zh = f"{name} 已经训练完了，不再训练（要从头训练，加 --again）。"
@@ -97,19 +97,6 @@ def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any])
             "or begin anew with --again",
         )
     return Begin.RESUMED
-
-
-def _beside_the_first(folder: Path, settings: RunSettings, chosen: Mapping[str, Any]) -> Begin:
-    """Return how a process begins that is not the first of several: as the first one decides.
-
-    What is finished nobody changes, so each sees for itself that there is nothing to do. All else
-    the first one may be changing right now; the others wait for it where the training begins.
-    """
-    if not chosen["again"] and status_of(folder) == "finished":
-        if not chosen["resume"] or any(chosen.get(option) for option in SETTING_OPTIONS):
-            _same(folder, settings)
-        return Begin.NOT
-    return Begin.RESUMED if chosen["resume"] else Begin.ANEW
 
 
 def _in_empty(name: str, chosen: Mapping[str, Any]) -> Begin:
