@@ -18,6 +18,8 @@ from attention_book.text import (
     SentencePair,
     Vocabulary,
     encode_source,
+    generate,
+    split_pairs,
 )
 
 # A pair is recognized by its first source token, its number; the lengths vary freely.
@@ -117,6 +119,24 @@ def test_the_seed_names_the_epoch_and_the_global_numbers_are_left_alone():
     assert order(1) == order(1)
     assert order(1) != order(2)
     assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_every_seed_is_another():
+    """The kind: torch reads 32 bits of a seed, so that others are taken for one of these."""
+    data = data_of(many_lengths(101))
+    orders = {
+        str([list(rows(batch)) for batch in data.batches(7, seed=seed)])
+        for seed in (0, 1, 2, 42, 2**16, 2**20 + 1, 2**31, 2**32 - 1)
+    }
+    assert len(orders) == 8
+    pairs = data.pairs[:20]
+    for seed in (-1, 2**32, 2**32 + 1, 42 << 30):
+        with pytest.raises(ValueError, match=r"seed: expected a number from 0 to 2\*\*32 - 1, got"):
+            data.batches(7, seed=seed)
+        with pytest.raises(ValueError, match=r"seed: expected a number from 0 to 2\*\*32 - 1, got"):
+            split_pairs(pairs, fractions=(0.5, 0.5), seed=seed)
+    with pytest.raises(ValueError, match="seed: expected 0 or more, got -1"):
+        generate(1, seed=-1)
 
 
 def test_a_fresh_pass_does_not_need_the_last_one_to_have_ended():

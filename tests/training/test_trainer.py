@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from attention_book.training import evaluate_loss, fit
+from attention_book.training.trainer import _shuffle_seed
 
 
 def weights(model: nn.Module) -> torch.Tensor:
@@ -101,6 +102,29 @@ def test_the_order_of_the_pairs_differs_between_epochs_and_seeds(make_model, dat
         list(fit(model, data, adam(model), epochs=3, batch_size=5, seed=seed))
     epochs = [seen[start : start + 5] for start in range(0, 30, 5)]
     assert all(a != b for a, b in itertools.combinations(epochs, 2))
+
+
+def test_seed_and_epoch_are_not_one_number() -> None:
+    """The kind: two numbers mixed into one, of whose bits torch reads the lower 32.
+
+    A sum takes (1, 2) for (2, 1), a shift takes seed 4097 for seed 1.
+    """
+    seeds = (*range(12), 42, 4095, 4096, 4097, 4138, 2**20, 2**20 + 1, 2**31, 2**32 - 1)
+    epochs = (*range(1, 13), 100, 2**20 - 1, 2**20, 2**20 + 1)
+    found = [_shuffle_seed(seed, epoch) for seed in seeds for epoch in epochs]
+    assert len(set(found)) == len(found)
+    assert 0 <= min(found) <= max(found) < 2**32
+
+
+def test_an_epoch_of_one_seed_is_no_epoch_of_another(make_model, data, adam) -> None:
+    seen: dict[tuple[int, int], list] = {}
+    for seed in (1, 2, 3, 4097, 2**20 + 1):
+        batches: list = []
+        model = make_model()
+        model.encoder.register_forward_hook(lambda *call: batches.append(call[1][0].tolist()))  # noqa: B023
+        for report in fit(model, data, adam(model), epochs=2, batch_size=5, seed=seed):
+            seen[seed, report.epoch], batches[:] = batches[:], []
+    assert len({str(order) for order in seen.values()}) == len(seen)
 
 
 # --- the generator ---------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Random seeds: one call that makes a run reproducible."""
 
+import hashlib
 import os
 import random
 from collections.abc import Iterator
@@ -15,6 +16,33 @@ OFFSET_VARIABLE = "ATTENTION_BOOK_SEED_OFFSET"
 def shifted(seed: int) -> int:
     """Return the seed plus the offset that the environment asks for, by default 0."""
     return seed + int(os.environ.get(OFFSET_VARIABLE) or 0)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed of which torch's generator would read a part only, and so take two for one.
+
+    Raises:
+        ValueError: if it is not from 0 to 2**32 - 1.
+
+    >>> check_seed(2**32 + 1)
+    Traceback (most recent call last):
+    ValueError: seed: expected a number from 0 to 2**32 - 1, got 4294967297
+    """
+    if not 0 <= seed < 2**32:
+        raise ValueError(f"seed: expected a number from 0 to 2**32 - 1, got {seed}")
+
+
+def mixed(*numbers: int) -> int:
+    """Return a seed made of several numbers: of other numbers, or in another order, another one.
+
+    A sum would be the same for (1, 2) and (2, 1). A digest is not, but for chance: two of many
+    billions fall together.
+
+    >>> mixed(1, 2) == mixed(2, 1), mixed(1, 2) == mixed(12)
+    (False, False)
+    """
+    digest = hashlib.sha256(" ".join(map(str, numbers)).encode()).digest()
+    return int.from_bytes(digest[:4], "big")
 
 
 def set_seed(seed: int = 42) -> None:

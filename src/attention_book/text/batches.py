@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.foundations.checks import check_boolean, check_some_real
+from attention_book.foundations.seed import check_seed
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
 from attention_book.text.vocabulary import Vocabulary
@@ -161,16 +162,18 @@ class ParallelData:
 
         Args:
             batch_size: How many pairs to a batch; a smaller one takes what is left.
-            seed: Names the shuffling; the global random numbers are left alone.
-                None: the order of the corpus.
+            seed: Names the shuffling, from 0 to 2**32 - 1; the global random numbers are left
+                alone. None: the order of the corpus.
             bucket: When shuffling, put sentences of similar length together, for
                 less padding.
 
         Raises:
-            ValueError: if ``batch_size`` is below 1.
+            ValueError: if ``batch_size`` is below 1, or ``seed`` out of its range.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size: expected 1 or more, got {batch_size}")
+        if seed is not None:
+            check_seed(seed)
         order = list(range(len(self)))
         if seed is None:
             return map(self._batch, _chunks(order, batch_size))

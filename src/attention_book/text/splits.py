@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 
+from attention_book.foundations.seed import check_seed
 from attention_book.text.pairs import SentencePair
 
 
@@ -22,7 +23,7 @@ def split_pairs(
         pairs: The corpus.
         fractions: The share of the pairs that each part gets; their sum is 1.
             A part may miss its share by the pairs of one source.
-        seed: Names the split; the global random numbers are left alone.
+        seed: Names the split, from 0 to 2**32 - 1; the global random numbers are left alone.
 
     Returns:
         As many parts as fractions, each in the order of the corpus.
@@ -38,6 +39,7 @@ def split_pairs(
     """
     if min(fractions, default=0) <= 0 or abs(sum(fractions) - 1) > 1e-9:
         raise ValueError(f"fractions: expected positive shares of sum 1, got {tuple(fractions)}")
+    check_seed(seed)
     part_of = _part_of_source(pairs, fractions, seed)
     parts: tuple[list[SentencePair], ...] = tuple([] for _ in fractions)
     for pair in pairs:

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from attention_book.foundations.checks import check_probability, check_sizes
+from attention_book.foundations.seed import check_seed, mixed
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
 from attention_book.training.checkpoints.checkpoint import save_checkpoint
@@ -200,8 +201,9 @@ def _place(first: int, last: int, epoch: int) -> str:
 
 
 def _shuffle_seed(seed: int, epoch: int) -> int:
-    """Return another seed for every epoch, and for every seed others."""
-    return (seed << 20) + epoch
+    """Return another seed for every epoch, and for every seed others; torch reads 32 bits."""
+    together = (seed << 20) + epoch
+    return together if seed < 1 << 12 and epoch < 1 << 20 else mixed(seed, epoch)
 
 
 def _module(model: object, optimizer: torch.optim.Optimizer) -> nn.Module:
@@ -225,6 +227,5 @@ def _check(
     if epochs < 0:
         raise ValueError(f"epochs: expected 0 or more, got {epochs}")
     check_sizes(batch_size=batch_size, checkpoint_every=checkpoint_every, accumulate=accumulate)
-    if not 0 <= seed < 2**32:
-        raise ValueError(f"seed: expected a number from 0 to 2**32 - 1, got {seed}")
+    check_seed(seed)
     check_probability("label_smoothing", label_smoothing)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.foundations.environment import from_extra
+from attention_book.foundations.seed import check_seed
 
 #: Values of a pixel in the files: from 0, paper, to 16, ink.
 _INK = 16.0
@@ -128,12 +129,16 @@ def evenly_mixed(labels: Int[Tensor, " image"], *, seed: int) -> Int[Tensor, " i
 
     Args:
         labels: One for each image.
-        seed: Of the shuffling.
+        seed: Of the shuffling, from 0 to 2**32 - 1.
+
+    Raises:
+        ValueError: if the seed is out of its range.
 
     >>> labels = torch.tensor([0, 0, 0, 0, 0, 0, 1, 1, 1])
     >>> labels[evenly_mixed(labels, seed=1)].view(3, 3).sum(dim=1)
     tensor([1, 1, 1])
     """
+    check_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     place = torch.rand(len(labels), generator=generator)
     for label in labels.unique():

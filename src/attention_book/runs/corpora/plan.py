@@ -1,12 +1,12 @@
 """Which rows make which batch: drawn anew for every epoch, the same for any number of ranks."""
 
-import hashlib
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.seed import mixed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class BatchPlan:
             targets: The length of every target.
             epoch: Which epoch.
         """
-        dice = torch.Generator().manual_seed(_seed(self.seed, epoch))
+        dice = torch.Generator().manual_seed(mixed(self.seed, epoch))
         shuffled = torch.randperm(len(sources), generator=dice)
         longest = torch.maximum(sources, targets)
         pools, starts, before = [], [], 0
@@ -111,8 +111,3 @@ class Order:
         place = self.turns[number]
         start, end = self.starts[place : place + 2].tolist()
         return self.ordered[start:end]
-
-
-def _seed(seed: int, epoch: int) -> int:
-    """Mix two numbers into one; of a larger number torch would read a part only."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {epoch}".encode()).digest()[:4], "big")

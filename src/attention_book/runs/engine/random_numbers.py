@@ -1,11 +1,12 @@
 """Random numbers of a run's own: what its caller draws in between changes nothing."""
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
 from torch import Tensor
+
+from attention_book.foundations.seed import mixed
 
 
 class RandomNumbers:
@@ -70,7 +71,7 @@ def seed_of(seed: int, rank: int, step: int = 0) -> int:
     """
     if not rank and not step:
         return seed
-    return int.from_bytes(hashlib.sha256(f"{seed} {rank} {step}".encode()).digest()[:4], "big")
+    return mixed(seed, rank, step)
 
 
 @contextmanager

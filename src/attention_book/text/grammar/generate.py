@@ -24,7 +24,7 @@ def generate(num: int, *, seed: int = 42) -> tuple[Sentence, ...]:
     The first sentences do not depend on how many follow.
 
     Raises:
-        ValueError: if ``num`` is negative.
+        ValueError: if ``num`` or ``seed`` is negative.
 
     >>> for sentence in generate(2, seed=1):
     ...     print(" ".join(sentence.english))
@@ -42,6 +42,8 @@ def stream(*, seed: int = 42) -> Iterator[Sentence]:
     >>> next(stream(seed=1)) == generate(1, seed=1)[0]
     True
     """
+    if seed < 0:
+        raise ValueError(f"seed: expected 0 or more, got {seed}")  # Python drops the sign
     dice = Random(seed)
     seen: set[tuple[str, ...]] = set()
     while True:
