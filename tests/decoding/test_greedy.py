@@ -55,6 +55,18 @@ def test_a_sentence_does_not_depend_on_its_company(table_model, sources, seed) -
         assert together[row].num_tokens <= limit[row]
 
 
+@seeds
+def test_any_of_several_ends_ends_a_sentence(table_model, sources, seed) -> None:
+    model = table_model(seed)
+    model.eos = 99  # none: as long as they may get
+    whole = greedy_search(model, *sources, max_tokens=9)
+    model.ends = (6, EOS)
+    for found, endless in zip(greedy_search(model, *sources, max_tokens=9), whole, strict=True):
+        ended = [place for place, word in enumerate(endless.ids) if word in (6, EOS)]
+        assert found.ids == endless.ids[: ended[0] if ended else None]
+        assert found.finished == bool(ended)
+
+
 def test_no_step_is_taken_for_a_finished_sentence(table_model, sources) -> None:
     model = table_model(0)
     found = greedy_search(model, *sources, max_tokens=20)

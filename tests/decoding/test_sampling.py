@@ -16,7 +16,15 @@ from attention_book.decoding import (
     sample,
     with_temperature,
 )
-from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
+from attention_book.decoding.prediction import next_log_probs
+from attention_book.models import (
+    CausalLanguageModel,
+    DecoderConfig,
+    DecoderLanguageModel,
+    LanguageModelConfig,
+    NgramModel,
+)
+from attention_book.text import SpecialIds
 
 SIZE = 13
 seeds = st.integers(0, 10_000)
@@ -191,6 +199,71 @@ def test_the_log_probability_is_the_model_s_and_stops_at_the_end() -> None:
         words = [2, *hypothesis.ids, *[3] * hypothesis.finished]
         steps = [model.probabilities((a,))[b].log() for a, b in itertools.pairwise(words)]
         assert hypothesis.log_prob == pytest.approx(sum(steps).item(), abs=1e-4)
+
+
+def several_ends(**ids: object) -> DecoderLanguageModel:
+    torch.manual_seed(4)
+    return DecoderLanguageModel(DecoderConfig(vocabulary=SIZE, d_model=16, **ids))
+
+
+# A chat model ends its turns with one token and its texts with another; both, and any others, end
+# what is written. The kind: an end that some search does not know, and writes on after it.
+@pytest.mark.parametrize("ends", [(3,), (3, 7), (9, 0, 3), (3, 12, 7, 5), (2, 3, 4, 5, 6, 7)])
+def test_any_of_the_ends_ends_a_text(ends: tuple[int, ...]) -> None:
+    others = {"bos": SIZE, "pad": SIZE + 1}  # none, so that both draw from all words
+    endless, model = (
+        several_ends(eos=SIZE + 2, **others),
+        several_ends(eos=ends[0], ends=ends, **others),
+    )
+    prompt, settings = torch.tensor([[8, 1, 10]] * 60), {"max_tokens": 5, "temperature": 9.0}
+    all_of_them = (
+        sample(each, prompt, generator=torch.Generator().manual_seed(1), **settings)
+        for each in (endless, model)
+    )
+    met = set()
+    for whole, found in zip(*all_of_them, strict=True):  # what has ended goes on to be drawn
+        ended = [place for place, word in enumerate(whole.ids) if word in ends]
+        assert found.ids == whole.ids[: ended[0] if ended else None]
+        assert found.finished == bool(ended)
+        assert (found.log_prob > whole.log_prob) == (bool(ended) and ended[0] < 4)
+        met |= {whole.ids[place] for place in ended[:1]}
+    assert met == {*ends}
+
+
+def test_what_begins_or_fills_up_may_be_written_where_it_ends_a_text() -> None:
+    ids, logits = SpecialIds(pad=1, bos=2, eos=3), torch.zeros(1, SIZE)
+    for ends in ((3,), (3, 1), (3, 2), (1, 2, 3)):
+        found = next_log_probs(logits, ids, ends)
+        assert {*found.isinf().nonzero()[:, 1].tolist()} == {1, 2} - {*ends}
+
+
+def test_a_chat_may_be_written_on(unchecked: None) -> None:
+    model = several_ends(ends=(3, 7))
+    for prompt in ([[2, 3, 5]], [[3, 7, 4]], [[2, 5, 3, 3, 6]], [[7, 4], [2, 4]]):
+        read = torch.tensor(prompt)
+        state, rest = model.eval().start(len(read)), []
+        for _ in range(2):
+            logits, state = model.read(read, state)
+            logits[:, -1, [0, 2]] = -torch.inf
+            read = logits[:, -1:].argmax(dim=-1)
+            rest.append(read)
+        written = [text.ids for text in sample(model, torch.tensor(prompt), max_tokens=2, top_k=1)]
+        for words, row in zip(written, torch.cat(rest, dim=1).tolist(), strict=True):
+            assert words == tuple(itertools.takewhile(lambda word: word not in (3, 7), row))
+    for prompt, got in ([[2, 5, 3]], 3), ([[2, 5], [2, 7]], 7), ([[3]], 3):
+        with pytest.raises(ValueError, match=rf"expected no <eos>, got one \({got}\) at its end"):
+            sample(model, torch.tensor(prompt), max_tokens=2)
+
+
+@pytest.mark.parametrize(
+    "ids", [{"bos": SIZE}, {"bos": 7, "ends": (3, 7)}, {"pad": 7, "bos": SIZE, "ends": (3, 7)}]
+)
+def test_where_an_end_begins_the_texts_it_may_stand_alone(ids: dict[str, object]) -> None:
+    """As in the models of Qwen and GPT-2: one token begins, ends and fills up."""
+    model = several_ends(**ids)
+    for end in ids.get("ends", (3,)):
+        assert len(sample(model, torch.tensor([[end]]), max_tokens=2)) == 1
+        assert len(sample(model, torch.tensor([[end, 5]]), max_tokens=2)) == 1
 
 
 def test_a_seed_decides_and_the_model_is_left_as_it_was(model: CausalLanguageModel) -> None:

@@ -1,7 +1,8 @@
 """Speculative sampling: whatever the draft, the texts have the target's distribution."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -249,6 +250,21 @@ def test_greedy_with_any_draft_is_greedy_without() -> None:
             assert one.hypothesis.ids == other.ids
             assert one.hypothesis.log_prob == pytest.approx(other.log_prob, abs=1e-4)
     assert target.training
+
+
+def test_any_of_several_ends_ends_a_text_as_without_a_draft() -> None:
+    target, draft = (trained_like(seed) for seed in (0, 1))
+    for model in (target, draft):  # what is asked for the ends first: the settings
+        model.config = SimpleNamespace(**asdict(model.config), ends=(EOS, 5, 7))
+    prompt = torch.tensor([[BOS, word] for word in (4, 6, 8, 9, 10)])
+    written = speculative_sample(target, draft, prompt, num_drafts=3, max_tokens=9, top_k=1)
+    alone = sample(target, prompt, max_tokens=9, top_k=1)
+    assert [each.hypothesis.ids for each in written] == [each.ids for each in alone]
+    assert all(not {EOS, 5, 7} & {*each.ids} for each in alone)
+    assert any(each.finished for each in alone)
+    draft.config.ends = (EOS, 5)
+    with pytest.raises(ValueError, match="draft: expected the target's ends"):
+        speculative_sample(target, draft, prompt, num_drafts=3, max_tokens=9)
 
 
 def test_settings_hold_for_both_models() -> None:

@@ -3,7 +3,7 @@
 import torch
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import limits, next_log_probs, special_ids
+from attention_book.decoding.prediction import end_ids, is_end, limits, next_log_probs, special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
@@ -43,6 +43,7 @@ def greedy_search(
     (True, True)
     """
     limit, ids = limits(max_tokens, source, source_mask), special_ids(model)
+    ends = end_ids(model)
     if len(source) == 0:
         return []
     with evaluating(model):
@@ -53,16 +54,16 @@ def greedy_search(
         total = torch.zeros(len(source), device=source.device)
         for step in range(written.shape[1]):
             logits, state = model.step(token, state)
-            best, token = next_log_probs(logits, ids).max(dim=-1)
+            best, token = next_log_probs(logits, ids, ends).max(dim=-1)
             written[rows, step] = token
             total = total.to(best.dtype)
             total[rows] += best
-            going = ((token != ids.eos) & (step + 1 < limit[rows])).nonzero().squeeze(1)
+            going = (~is_end(token, ends) & (step + 1 < limit[rows])).nonzero().squeeze(1)
             if len(going) < len(rows):  # the finished leave the batch
                 rows, token, state = rows[going], token[going], state.select(going)
             if len(rows) == 0:
                 break
     return [
-        Hypothesis.from_predictions(words[:n], log_prob, eos=ids.eos)
+        Hypothesis.from_predictions(words[:n], log_prob, eos=ends)
         for words, n, log_prob in zip(written.tolist(), limit.tolist(), total.tolist(), strict=True)
     ]

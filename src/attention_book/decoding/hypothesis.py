@@ -11,7 +11,7 @@ class Hypothesis:
     """A sentence as a search wrote it.
 
     Attributes:
-        ids: The words' numbers, without ``<bos>`` and ``<eos>``.
+        ids: The words' numbers, without ``<bos>`` and ``<eos>``, or whatever ended it.
         log_prob: The sum of the log-probabilities of the words, and of ``<eos>`` if
             the sentence has one.
         finished: Whether the sentence ended with ``<eos>``; False: it was cut off.
@@ -39,15 +39,16 @@ class Hypothesis:
         log_prob: float,
         *,
         length_penalty: float = 0.0,
-        eos: int = EOS,
+        eos: int | tuple[int, ...] = EOS,
     ) -> "Hypothesis":
-        """Return the sentence that the predictions spell; what follows ``<eos>`` is ignored.
+        """Return the sentence that the predictions spell; what follows an ``<eos>`` is ignored.
 
         >>> Hypothesis.from_predictions([7, 5, 3, 0, 0], -1.5)
         Hypothesis(ids=(7, 5), log_prob=-1.5, finished=True, score=-1.5)
         """
-        finished = eos in predictions
-        ids = tuple(predictions[: predictions.index(eos)] if finished else predictions)
+        ends = eos if isinstance(eos, tuple) else (eos,)
+        first = next((i for i, word in enumerate(predictions) if word in ends), None)
+        finished, ids = first is not None, tuple(predictions[:first])
         score = log_prob / length_factor(len(ids) + finished, length_penalty)
         return cls(ids, log_prob, finished, score)
 

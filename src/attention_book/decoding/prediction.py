@@ -19,12 +19,36 @@ def special_ids(model: object) -> SpecialIds:
     return SpecialIds(**{name: getattr(settings, name, usual[name]) for name in usual})
 
 
-def next_log_probs(logits: StepLogits, ids: SpecialIds) -> StepLogits:
+def end_ids(model: object) -> tuple[int, ...]:
+    """Return all tokens that end a text: one or several as the settings say, or ``<eos>`` alone.
+
+    >>> from attention_book.models import DecoderConfig, DecoderLanguageModel
+    >>> end_ids(DecoderLanguageModel(DecoderConfig(vocabulary=9, eos=3, ends=(3, 7))))
+    (3, 7)
+    """
+    settings = getattr(model, "config", model)
+    return tuple(getattr(settings, "ends", ())) or (special_ids(model).eos,)
+
+
+def is_end(tokens: StepIds, ends: tuple[int, ...]) -> Tensor:
+    """Return for each token whether it is one of the ends.
+
+    >>> is_end(torch.tensor([5, 3, 7]), (3, 7))
+    tensor([False,  True,  True])
+    """
+    found = tokens == ends[0]
+    for end in ends[1:]:
+        found = found | (tokens == end)
+    return found
+
+
+def next_log_probs(logits: StepLogits, ids: SpecialIds, ends: tuple[int, ...] = ()) -> StepLogits:
     """Return each word's log-probability, and minus infinity for ``<pad>`` and ``<bos>``.
 
     The two are excluded *after* the softmax: what is left keeps the probability that
     the model gave it, so a sentence's log-probability is the same here and in training.
-    ``<unk>`` is a word like any other.
+    ``<unk>`` is a word like any other, and so is one of the two that is among the ``ends``
+    (Qwen's models begin, fill up and end with one token).
 
     Raises:
         ValueError: if nothing has a finite log-probability.
@@ -32,7 +56,8 @@ def next_log_probs(logits: StepLogits, ids: SpecialIds) -> StepLogits:
     precise = torch.promote_types(logits.dtype, torch.float32)
     log_probs = torch.log_softmax(logits.to(precise), dim=-1)
     size = log_probs.shape[-1]  # a special token outside of the vocabulary: there is none
-    log_probs[:, [each for each in (ids.pad, ids.bos) if each < size]] = -torch.inf
+    never = [each for each in (ids.pad, ids.bos) if each < size and each not in ends]
+    log_probs[:, never] = -torch.inf
     if not log_probs.amax(dim=-1).isfinite().all():
         raise ValueError(
             "model: expected a finite logit for some word, got none; has the training diverged?"

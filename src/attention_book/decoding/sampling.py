@@ -8,12 +8,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import next_log_probs, special_ids
+from attention_book.decoding.prediction import end_ids, is_end, next_log_probs, special_ids
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import State, Writer
-from attention_book.text import SpecialIds
 
 
 def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
@@ -137,6 +136,8 @@ def sample(
 ) -> list[Hypothesis]:
     """Write on from each prompt, drawing one word after the other, until ``<eos>``.
 
+    A model may have several tokens that end a text (chat models do): any of them ends it.
+
     .. math:: y_t \\sim p_T(\\,\\cdot \\mid y_{<t})
 
     ``<pad>`` and ``<bos>`` are never written. The model is in evaluation mode meanwhile and
@@ -145,7 +146,8 @@ def sample(
     Args:
         model: A causal language model, or counted n-grams.
         prompt: What is given, (batch, token): ``<bos>``, and perhaps more. All are of one
-            length, for padding would be read as a word.
+            length, for padding would be read as a word. It may hold ``<eos>``, as chats and
+            packed documents do, but not end with it: then the text is at its end.
         max_tokens: The most tokens that are added, ``<eos>`` included.
         temperature: See :func:`with_temperature`.
         top_k: See :func:`keep_top_k`; None keeps all.
@@ -157,16 +159,16 @@ def sample(
         and truncation.
 
     Raises:
-        ValueError: if a prompt is empty, holds ``<pad>`` or ``<eos>``, or a setting is out
-            of range.
+        ValueError: if a prompt is empty, holds ``<pad>`` or ends with ``<eos>``, or a setting is
+            out of range.
 
     >>> from attention_book.models import NgramModel
     >>> model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
     >>> sample(model, torch.tensor([[2, 4]]), max_tokens=5, top_k=1)[0].ids
     (5, 6)
     """
-    ids = special_ids(model)
-    check_prompt(prompt, ids)
+    ids, ends = special_ids(model), end_ids(model)
+    check_prompt(prompt, model)
     check_sizes(max_tokens=max_tokens)
     distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     written: list[Tensor] = []
@@ -177,35 +179,50 @@ def sample(
         ended = torch.zeros_like(token, dtype=torch.bool)
         total = torch.zeros(len(prompt), device=prompt.device)
         while True:
-            own = next_log_probs(logits, ids)
+            own = next_log_probs(logits, ids, ends)
             token = _draw(distribution(own), generator)
             written.append(token)
             total += own.gather(1, token[:, None])[:, 0].masked_fill(ended, 0.0)
-            ended |= token == ids.eos
+            ended |= is_end(token, ends)
             if len(written) == max_tokens or ended.all():
                 break
             logits, state = model.step(token, state)
     texts = torch.stack(written, dim=1).tolist()
     return [
-        Hypothesis.from_predictions(text, log_prob, eos=ids.eos)
+        Hypothesis.from_predictions(text, log_prob, eos=ends)
         for text, log_prob in zip(texts, total.tolist(), strict=True)
     ]
 
 
-def check_prompt(prompt: TokenIds, ids: SpecialIds) -> None:
-    """Check that there is something to go on from, and that it has no padding and no end.
+def check_prompt(prompt: TokenIds, model: object) -> None:
+    """Check that there is something to go on from: no padding, and no text that has ended.
+
+    Within a prompt there may be ends: of the turns of a chat, of documents in a row. Where one
+    token ends a text and begins it (GPT-2's), or there is none to begin with, it may stand alone.
 
     Raises:
         ValueError: if not.
     """
+    ids, ends = special_ids(model), end_ids(model)
     if prompt.ndim != 2 or prompt.shape[1] == 0:
         raise ValueError(
             "prompt: expected the axes (batch, token) with at least one token, "
             f"got the shape {tuple(prompt.shape)}"
         )
-    for name, token in (("<pad>", ids.pad), ("<eos>", ids.eos)):
-        if bool((prompt == token).any()):
-            raise ValueError(f"prompt: expected no {name}, got one ({token})")
+    if ids.pad not in ends and bool((prompt == ids.pad).any()):
+        raise ValueError(
+            f"prompt: expected no <pad>, got one ({ids.pad}); give texts of different lengths "
+            "one by one"
+        )
+    vocabulary = getattr(getattr(model, "config", model), "vocabulary", math.inf)
+    begins = ids.bos in ends or ids.bos >= vocabulary
+    ended = is_end(prompt[:, -1], ends)
+    if bool(ended.any()) and not (begins and prompt.shape[1] == 1):
+        got = int(prompt[ended][0, -1])
+        raise ValueError(
+            f"prompt: expected no <eos>, got one ({got}) at its end, where nothing follows; "
+            "leave it out, or let a chat begin its answer"
+        )
 
 
 def _draw(probabilities: StepLogits, generator: torch.Generator | None) -> StepIds:

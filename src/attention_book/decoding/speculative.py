@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import next_log_probs, special_ids
+from attention_book.decoding.prediction import end_ids, next_log_probs, special_ids
 from attention_book.decoding.sampling import check_prompt, next_distribution
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import StepLogits, TokenIds
@@ -262,12 +262,14 @@ def speculative_sample(
     >>> found.hypothesis.ids, found.num_rounds
     ((5, 6), 1)
     """
-    ids = special_ids(target)
-    check_prompt(prompt, ids)
+    ids, ends = special_ids(target), end_ids(target)
+    check_prompt(prompt, target)
     check_sizes(num_drafts=num_drafts, max_tokens=max_tokens)
     if ids != special_ids(draft):
         raise ValueError(f"draft: expected the target's {ids}, got {special_ids(draft)}")
-    own = partial(next_log_probs, ids=ids)
+    if set(ends) != set(end_ids(draft)):
+        raise ValueError(f"draft: expected the target's ends {ends}, got {end_ids(draft)}")
+    own = partial(next_log_probs, ids=ids, ends=ends)
     settings = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     found = []
     with evaluating(target), evaluating(draft):
@@ -319,10 +321,10 @@ def _written(
     generator: torch.Generator | None,
 ) -> Speculation:
     """Write on from one prompt, round by round."""
-    text, drafted, accepted, eos = list(prompt), [], [], special_ids(target.model).eos
+    text, drafted, accepted, ends = list(prompt), [], [], end_ids(target.model)
     limit = len(prompt) + max_tokens
-    while len(text) < limit and eos not in text[len(prompt) :]:
-        proposed = _drafted(draft, text, min(num_drafts, limit - len(text) - 1), eos, generator)
+    while len(text) < limit and not set(ends) & set(text[len(prompt) :]):
+        proposed = _drafted(draft, text, min(num_drafts, limit - len(text) - 1), ends, generator)
         target.read(text + proposed)
         here = slice(len(text) - 1, len(text) - 1 + len(proposed))
         p, q = torch.stack(target.guesses[here.start :]), draft.guesses[here]
@@ -333,10 +335,11 @@ def _written(
         target.forget(len(text) - 1)  # the last word is the target's own, and not yet read
         draft.forget(len(text) - 1)
     written = text[len(prompt) :]
-    written = written[: written.index(eos) + 1] if eos in written else written
+    first = next((i for i, word in enumerate(written) if word in ends), len(written))
+    written = written[: first + 1]
     places = range(len(prompt) - 1, len(prompt) - 1 + len(written))
     total = sum(target.log_probs[i][word].item() for i, word in zip(places, written, strict=True))
-    hypothesis = Hypothesis.from_predictions(written, total, eos=eos)
+    hypothesis = Hypothesis.from_predictions(written, total, eos=ends)
     return Speculation(hypothesis, tuple(drafted), tuple(accepted))
 
 
@@ -344,12 +347,12 @@ def _drafted(
     draft: _Reader[State],
     text: list[int],
     num_drafts: int,
-    eos: int,
+    ends: tuple[int, ...],
     generator: torch.Generator | None,
 ) -> list[int]:
-    """Let the draft write so many words, or up to ``<eos>``."""
+    """Let the draft write so many words, or up to an end."""
     words: list[int] = []
-    while len(words) < num_drafts and eos not in words:
+    while len(words) < num_drafts and not set(ends) & set(words):
         words.append(_draw(draft.read(text + words), generator))
     return words
 

@@ -11,6 +11,7 @@ from attention_book.attention import (
     DynamicNtkScaling,
     LinearScaling,
     Llama3Scaling,
+    LongRopeScaling,
     NtkScaling,
     RopeScaling,
     RotaryPositions,
@@ -133,7 +134,41 @@ def test_the_score_knows_the_distance_only(name, pairing):
     torch.testing.assert_close(here, rotate(q, offset=493) @ rotate(k, offset=200).T)
 
 
+BY_LENGTH = {
+    "dynamic": lambda length: DynamicNtkScaling(factor=2.0, trained_length=9, length=length),
+    "longrope": lambda length: LongRopeScaling(
+        factor=3.0,
+        trained_length=9,
+        short_factors=(1.0, 1.5, 2.0),
+        long_factors=(1.0, 4.0, 9.0),
+        length=length,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_LENGTH)
+@pytest.mark.parametrize(("count", "offset"), [(1, 0), (9, 0), (10, 0), (30, 0), (1, 9), (7, 20)])
+def test_without_a_fixed_length_a_call_turns_by_the_length_it_reaches(name, count, offset):
+    x = torch.randn(2, 3, count, 6)
+    free = RotaryPositions(d_k=6, scaling=BY_LENGTH[name](None))
+    fixed = RotaryPositions(d_k=6, scaling=BY_LENGTH[name](count + offset))
+    found = free.rotate(x, offset=offset)
+    assert torch.equal(found, fixed.rotate(x, offset=offset))
+    other = RotaryPositions(d_k=6, scaling=BY_LENGTH[name](1))
+    assert torch.equal(found, other.rotate(x, offset=offset)) == (count + offset <= 9)
+    free.rotate(torch.randn(1, 1, 50, 6))  # a longer text before leaves no trace
+    assert torch.equal(free.rotate(x, offset=offset), found)
+
+
 def test_refused():
+    with pytest.raises(ValueError, match="long_factors: expected one for each of 3 pairs, got 2"):
+        LongRopeScaling(
+            trained_length=9, short_factors=(1.0, 1.0, 1.0), long_factors=(1.0, 1.0)
+        ).frequencies(6)
+    with pytest.raises(ValueError, match="short_factors: expected numbers above 0, got"):
+        LongRopeScaling(trained_length=9, short_factors=(0.0,), long_factors=(1.0,))
+    with pytest.raises(ValueError, match="d_k: expected 4 or more, for two pairs, got 2"):
+        RotaryPositions(d_k=2, scaling=NtkScaling(factor=2.0))  # before it is used
     with pytest.raises(ValueError, match=r"factor: expected a number of 1 or more, got 0\.5"):
         LinearScaling(factor=0.5)
     with pytest.raises(ValueError, match="factor: expected a number of 1 or more, got nan"):
@@ -214,6 +249,40 @@ CASES = {
         Llama3Scaling(factor=8.0, trained_length=8192),
     ),
 }
+
+
+def longrope(d_k: int) -> tuple[list[float], list[float]]:
+    """Factors for short texts and for long ones, one for each pair."""
+    pairs = torch.arange(d_k // 2, dtype=torch.float64)
+    return (1 + pairs / d_k).tolist(), (1 + pairs).tolist()
+
+
+@pytest.mark.parametrize(("length", "factor"), [(1024, 4.0), (1025, 4.0), (5000, 1.0), (7, None)])
+@pytest.mark.parametrize("attention_factor", [None, 1.2])
+def test_longrope_equals_the_library(length, factor, attention_factor):
+    rope_utils = pytest.importorskip("transformers.modeling_rope_utils", exc_type=ImportError)
+    LlamaConfig = pytest.importorskip("transformers.models.llama").LlamaConfig
+    short, long = longrope(32)
+    settings = {"rope_type": "longrope", "short_factor": short, "long_factor": long}
+    settings |= {"original_max_position_embeddings": 1024, "rope_theta": 1e4}
+    settings |= {"attention_factor": attention_factor} | ({"factor": factor} if factor else {})
+    config = LlamaConfig(
+        hidden_size=128,
+        num_attention_heads=4,
+        max_position_embeddings=4096,
+        rope_parameters=settings,
+    )
+    compute = rope_utils.ROPE_INIT_FUNCTIONS["longrope"]
+    theirs, magnitude = compute(config, None, seq_len=length)
+    ours = LongRopeScaling(
+        factor=factor or 4.0,
+        trained_length=1024,
+        short_factors=tuple(short),
+        long_factors=tuple(long),
+        attention_factor=attention_factor,
+    ).for_length(length)
+    torch.testing.assert_close(ours.frequencies(32), theirs.double(), rtol=3e-6, atol=0)
+    assert ours.magnitude == pytest.approx(magnitude, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -50,7 +50,7 @@ def test_gradients(x):
 
 
 def test_what_cannot_be_built_is_refused(x, unchecked):
-    with pytest.raises(ValueError, match="gate: expected silu or gelu_tanh, got 'relu'"):
+    with pytest.raises(ValueError, match="gate: expected silu or gelu_tanh or gelu, got 'relu'"):
         GatedFeedForward(d_model=5, d_ff=7, gate="relu")
     with pytest.raises(ValueError, match="d_ff: expected at least 1"):
         GatedFeedForward(d_model=5, d_ff=0)

@@ -1,12 +1,13 @@
 """Rotary positions in texts longer than the trained ones: position interpolation, NTK, YaRN.
 
 RoPE scaling: position interpolation (PI, Chen et al. 2023), NTK-aware scaling (bloc97 2023),
-static and dynamic, YaRN (Peng et al. 2023), and the scaling of Llama 3.1. Each is a
-set of frequencies, and YaRN a factor of the scores besides; s = 1 changes nothing in any of them.
+static and dynamic, YaRN (Peng et al. 2023), the scaling of Llama 3.1, and LongRoPE (Ding et al.
+2024). Each is a set of frequencies, and YaRN and LongRoPE a factor of the scores besides; s = 1
+changes nothing in any of them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -74,6 +75,10 @@ class RopeScaling:
         """What queries and keys are multiplied by as they turn; the scores get its square."""
         return 1.0
 
+    def for_length(self, length: int) -> "RopeScaling":
+        """Return the scaling of a text of this length: itself where the length does not matter."""
+        return self
+
 
 @dataclass(frozen=True, kw_only=True)
 class LinearScaling(RopeScaling):
@@ -131,16 +136,18 @@ class DynamicNtkScaling(NtkScaling):
     .. math:: s' = \\frac{s L}{n} - (s - 1)
 
     emozilla (2023), with the factor s of configuration files; :math:`s = 1` gives
-    :math:`L / n`. The length L is fixed here, once for a text: keys in a cache were turned
+    :math:`L / n`. The length L is better fixed, once for a text: keys in a cache were turned
     for the length that the text had when they came, and to turn later ones otherwise
-    would make the result depend on whether there was a cache.
+    makes the result depend on whether there was a cache. Without one, each call is turned for
+    the length that it reaches, as in the library ``transformers``: then a text longer than n
+    is read otherwise at once than step by step.
 
     Unlike elsewhere it is not the factor 1 that changes nothing, but a text of length n.
 
     Attributes:
         factor: s, how eagerly the base grows.
         trained_length: n, the longest text in training.
-        length: L; a text shorter than n counts as one of n.
+        length: L; a text shorter than n counts as one of n. None: that of each call.
 
     Raises:
         ValueError: if a length is below 1.
@@ -152,18 +159,24 @@ class DynamicNtkScaling(NtkScaling):
     """
 
     trained_length: int
-    length: int
+    length: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse texts without a length."""
         super().__post_init__()
-        check_sizes(trained_length=self.trained_length, length=self.length)
+        check_sizes(trained_length=self.trained_length)
+        if self.length is not None:
+            check_sizes(length=self.length)
 
     @property
     def base_factor(self) -> float:
         """How many times as slowly the last pair turns, for this length."""
-        longer = max(self.length, self.trained_length) / self.trained_length
+        longer = max(self.length or 1, self.trained_length) / self.trained_length
         return self.factor * longer - (self.factor - 1)
+
+    def for_length(self, length: int) -> "RopeScaling":
+        """Return the scaling of a text of this length, if none is fixed."""
+        return self if self.length is not None else replace(self, length=max(length, 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,3 +311,82 @@ class Llama3Scaling(RopeScaling):
         low, high = self.low_freq_factor, self.high_freq_factor
         ramp = ((turns - low) / (high - low)).clamp(0, 1)
         return ramp * trained + (1 - ramp) * trained / self.factor
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongRopeScaling(RopeScaling):
+    """LongRoPE: a factor of its own for every pair, one set for short texts and one for long ones.
+
+    .. math::
+        \\theta'_j = \\frac{\\theta_j}{\\lambda_j}, \\qquad
+        \\lambda = \\begin{cases} \\lambda^\\text{short} & L \\le n \\\\
+        \\lambda^\\text{long} & L > n \\end{cases}
+
+    Ding et al. (2024); "longrope" in configuration files. The factors were found by a search, and
+    queries and keys are multiplied by :math:`\\sqrt{1 + \\ln s / \\ln n}`, whatever the length.
+    For the length L see :class:`DynamicNtkScaling`: where none is fixed, it is that of each call,
+    and a text that grows beyond n in a cache is read otherwise than at once.
+
+    Attributes:
+        factor: s, how many times longer the texts may be than the trained ones.
+        trained_length: n, up to which a text is short.
+        short_factors: :math:`\\lambda^\\text{short}`, one for each pair.
+        long_factors: :math:`\\lambda^\\text{long}`.
+        attention_factor: The magnitude itself, instead of the formula.
+        length: L; None: that of each call.
+
+    Raises:
+        ValueError: if a length is below 1, or a factor is not above 0.
+
+    >>> long = LongRopeScaling(trained_length=64, short_factors=(1.0, 1.0), long_factors=(1.0, 4.0))
+    >>> long.for_length(64).frequencies(4).tolist(), long.for_length(65).frequencies(4).tolist()
+    ([1.0, 0.01], [1.0, 0.0025])
+    """
+
+    trained_length: int
+    short_factors: tuple[float, ...]
+    long_factors: tuple[float, ...]
+    attention_factor: float | None = None
+    length: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what gives no frequencies."""
+        super().__post_init__()
+        check_sizes(trained_length=self.trained_length)
+        if self.length is not None:
+            check_sizes(length=self.length)
+        if self.factor > 1 and self.trained_length == 1:
+            raise ValueError("trained_length: expected 2 or more, for its logarithm, got 1")
+        for name in ("short_factors", "long_factors"):
+            factors = getattr(self, name)
+            if not all(0 < each < math.inf for each in factors):
+                raise ValueError(f"{name}: expected numbers above 0, got {factors}")
+
+    def frequencies(self, d_k: int, *, base: float = 10000.0) -> Frequencies:
+        """Return the frequencies, each divided by the factor of its pair.
+
+        Raises:
+            ValueError: if there is not one factor for each pair.
+        """
+        trained = rotary_frequencies(d_k, base=base)
+        for name in ("short_factors", "long_factors"):
+            if (count := len(getattr(self, name))) != len(trained):
+                raise ValueError(
+                    f"{name}: expected one for each of {len(trained)} pairs, got {count}"
+                )
+        is_long = self.length is not None and self.length > self.trained_length
+        factors = self.long_factors if is_long else self.short_factors
+        return trained / torch.tensor(factors, dtype=torch.float64, device="cpu")
+
+    @property
+    def magnitude(self) -> float:
+        """What queries and keys are multiplied by as they turn."""
+        if self.attention_factor is not None:
+            return self.attention_factor
+        if self.factor == 1:
+            return 1.0
+        return math.sqrt(1 + math.log(self.factor) / math.log(self.trained_length))
+
+    def for_length(self, length: int) -> "RopeScaling":
+        """Return the scaling of a text of this length, if none is fixed."""
+        return self if self.length is not None else replace(self, length=max(length, 1))

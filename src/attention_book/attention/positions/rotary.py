@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attention_book.attention.positions.growing_table import GrowingTable
 from attention_book.attention.positions.rope_scaling import RopeScaling, rotary_frequencies
+from attention_book.attention.positions.scheme import check_offset
 from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import check_features, check_floating
 from attention_book.foundations.shapes import Keys
@@ -89,7 +90,14 @@ class RotaryPositions(WavePositions):
         return turned.to(heads.dtype)
 
     def _waves(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
-        """Return the sines and cosines of the angles of every position."""
+        """Return sine and cosine for each place; where the length matters, for the text so far."""
+        length = offset + x.shape[-2]
+        scaling = self.scaling.for_length(length)
+        if scaling is not self.scaling:
+            check_offset(offset)
+            whole = _turns(length, d_k=self.d_k, base=self.base, scaling=scaling)
+            sin, cos = whole[offset:].to(x).chunk(2, dim=-1)
+            return sin, cos
         if torch.compiler.is_compiling():  # a graph keeps no table between calls
             angles = self.phases.angles(x.shape[-2], offset=offset, like=x)
             return self.scaling.magnitude * angles.sin(), self.scaling.magnitude * angles.cos()

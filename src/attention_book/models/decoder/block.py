@@ -13,7 +13,7 @@ from attention_book.attention import (
 )
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.decoder.config import DecoderConfig
-from attention_book.models.decoder.gated_feed_forward import GatedFeedForward
+from attention_book.models.decoder.gated_feed_forward import Gate, GatedFeedForward
 from attention_book.models.decoder.rms_norm import RMSNorm
 from attention_book.models.transformer.feed_forward import FeedForward
 
@@ -131,8 +131,20 @@ def _attention(
         "key_norm": create_norm(config, config.head_size) if config.qk_norm else None,
     }
     if window is None:
-        return MultiHeadAttention(**settings)
-    return WindowAttention(window=window, **settings)
+        attention = MultiHeadAttention(**settings)
+    else:
+        attention = WindowAttention(window=window, **settings)
+    if config.output_bias is not None:
+        d_heads = config.num_heads * config.head_size
+        attention.W_o = nn.Linear(d_heads, config.d_model, bias=config.output_bias)
+    return attention
+
+
+_GATES: dict[str, Gate] = {
+    "swiglu": "silu",
+    "geglu": "gelu_tanh",
+    "geglu-erf": "gelu",
+}
 
 
 def _feed_forward(config: DecoderConfig) -> FeedForward | GatedFeedForward:
@@ -141,6 +153,6 @@ def _feed_forward(config: DecoderConfig) -> FeedForward | GatedFeedForward:
     return GatedFeedForward(
         d_model=config.d_model,
         d_ff=config.d_ff,
-        gate="silu" if config.feed_forward == "swiglu" else "gelu_tanh",
+        gate=_GATES[config.feed_forward],
         bias=config.feed_forward_bias,
     )

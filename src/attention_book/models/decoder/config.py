@@ -7,6 +7,7 @@ from attention_book.attention import (
     DynamicNtkScaling,
     LinearScaling,
     Llama3Scaling,
+    LongRopeScaling,
     NtkScaling,
     RopeScaling,
     YarnScaling,
@@ -18,7 +19,7 @@ from attention_book.foundations.stored_settings import completed
 from attention_book.text import BOS, EOS, PAD, SpecialIds
 
 NormKind = Literal["rms", "layer"]
-FeedForwardKind = Literal["swiglu", "geglu", "relu"]
+FeedForwardKind = Literal["swiglu", "geglu", "relu", "geglu-erf"]
 PositionsKind = Literal["rotary", "sinusoidal", "alibi", "none"]
 #: How rotary positions are stretched, by the name in stored settings.
 SCALINGS: dict[str, type[RopeScaling]] = {
@@ -27,6 +28,7 @@ SCALINGS: dict[str, type[RopeScaling]] = {
     "dynamic-ntk": DynamicNtkScaling,
     "yarn": YarnScaling,
     "llama3": Llama3Scaling,
+    "longrope": LongRopeScaling,
 }
 _KINDS = {
     "norm": get_args(NormKind),
@@ -86,7 +88,11 @@ class RotarySettings:
         if kind is None:
             expected = ", ".join(SCALINGS)
             raise ValueError(f"kind: expected one of {expected}, got {scaling.get('kind')!r}")
-        given = {name: value for name, value in scaling.items() if name != "kind"}
+        given = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in scaling.items()
+            if name != "kind"
+        }
         return cls(**known | {"scaling": kind(**completed(kind, given))})
 
 
@@ -109,7 +115,8 @@ class DecoderConfig:
         eps: The small number of every norm.
         around_one: Whether RMSNorm keeps its weights minus 1 (Gemma).
         norms_after: One more norm after each sublayer, before the sum (Gemma 3).
-        feed_forward: "swiglu", "geglu" (Gemma) or "relu" (2017).
+        feed_forward: "swiglu", "geglu" (Gemma, GELU computed with a tanh), "geglu-erf" (GELU
+            itself) or "relu" (2017, without a gate).
         qk_norm: Whether each head's queries and keys are normalized (Qwen3, Gemma 3).
         positions: "rotary", "sinusoidal" (added to the embeddings), "alibi" or "none".
         rotary: How rotary positions turn.
@@ -120,10 +127,13 @@ class DecoderConfig:
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         tied: Whether the output layer is the embedding (Press and Wolf 2017).
         bias: Whether the projections of the attention have biases.
+        output_bias: Whether that of the heads' outputs has one (Qwen2: it alone has none); as
+            ``bias`` when None.
         feed_forward_bias: Whether a gated feed-forward network has biases.
         fused: Keep the projections of queries, keys and values in one matrix.
         bos: Number of the token that begins a text; outside the vocabulary: there is none.
         eos: Number of the token that ends one.
+        ends: Numbers of all tokens that end one, where there are several, ``eos`` among them.
         pad: Number of the token that fills a batch up.
 
     Raises:
@@ -156,10 +166,12 @@ class DecoderConfig:
     scale: float | None = None
     tied: bool = False
     bias: bool = False
+    output_bias: bool | None = None
     feed_forward_bias: bool = False
     fused: bool = True
     bos: int = BOS
     eos: int = EOS
+    ends: tuple[int, ...] = ()
     pad: int = PAD
 
     def __post_init__(self) -> None:
@@ -189,6 +201,8 @@ class DecoderConfig:
             for settings in {self.rotary, self.windowed_rotary or self.rotary}:
                 settings.positions(self.head_size)  # refuses what cannot be built
         SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers
+        if self.ends and (self.eos not in self.ends or min(self.ends) < 0):
+            raise ValueError(f"ends: expected numbers, eos={self.eos} among them, got {self.ends}")
 
     @property
     def head_size(self) -> int:
@@ -215,4 +229,5 @@ class DecoderConfig:
         for name in ("rotary", "windowed_rotary"):
             if known[name] is not None:
                 known[name] = RotarySettings.from_dict(known[name])
-        return cls(**known | {"windows": tuple(known["windows"])})
+        listed = {name: tuple(known[name]) for name in ("windows", "ends")}
+        return cls(**known | listed)

@@ -10,11 +10,12 @@ from torch.nn import functional as F
 from attention_book.foundations.checks import check_features, check_sizes
 from attention_book.foundations.shapes import Features
 
-#: The gate's nonlinearity: SiLU, also called swish, or GELU as computed with a tanh.
-Gate = Literal["silu", "gelu_tanh"]
+#: The gate's nonlinearity: SiLU, also called swish, GELU as computed with a tanh, or GELU itself.
+Gate = Literal["silu", "gelu_tanh", "gelu"]
 GATES: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "gelu": F.gelu,
 }
 
 
@@ -34,7 +35,8 @@ class GatedFeedForward(nn.Module):
     Args:
         d_model: Size of a position's vector.
         d_ff: Size of the hidden layer.
-        gate: "silu" (SwiGLU: Llama, Mistral, Qwen) or "gelu_tanh" (GEGLU: Gemma).
+        gate: "silu" (SwiGLU: Llama, Mistral, Qwen), "gelu_tanh" (GEGLU: Gemma) or "gelu"
+            (GEGLU as in the paper).
         bias: Whether the three linear maps have biases.
 
     Raises:

@@ -37,7 +37,7 @@ _TEXT = Bilingual(
     自己还是后一个位置，去掉它损失会涨多少。词对齐：哪个头最常看向正被翻译的词
     （只有书里的文法知道标准答案）。
 
-    用 --model 看别人训练的语言模型（Llama、Mistral、Qwen3、Gemma 3 的文件夹）：读一段文字，
+    用 --model 看别人训练的语言模型（Llama、Mistral、Qwen2、Qwen3、Gemma 3 的文件夹）：读一段文字，
     列出每层看向哪里，再把所有注意力头写成一个网页；在终端里会打开它。
     """,
     """See whether a model is healthy, and what each attention head does.
@@ -48,8 +48,8 @@ _TEXT = Bilingual(
     translated (where the book's grammar knows the answer).
 
     With --model you look into a language model that others have trained (a folder of the
-    families Llama, Mistral, Qwen3, Gemma 3): it reads a text, you see where each layer looks,
-    and all heads are written as a web page, which is opened in a terminal.
+    families Llama, Mistral, Qwen2, Qwen3, Gemma 3): it reads a text, you see where each layer
+    looks, and all heads are written as a web page, which is opened in a terminal.
     """,
 )
 _EXAMPLES = (

@@ -51,6 +51,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama with biases": ("Llama", {"attention_bias": True, "mlp_bias": True}),
     "mistral": ("Mistral", {"sliding_window": 5}),
     "mistral, no window": ("Mistral", {"sliding_window": None, "rope_parameters": _YARN}),
+    "qwen2": (
+        "Qwen2",
+        {"head_dim": 12, "use_sliding_window": True, "sliding_window": 6, "max_window_layers": 1},
+    ),
     "qwen3": ("Qwen3", {"tie_word_embeddings": True}),
     "qwen3, windows": (
         "Qwen3",

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from torch import Tensor
 
 from attention_book.decoding import sample
 from attention_book.inspection import capture_attention
-from attention_book.models import DecoderLanguageModel, load_pretrained
+from attention_book.models import DecoderLanguageModel, PretrainedError, load_pretrained
 
 sys.path.append(str(Path(__file__).parent))
 from oracle import (
@@ -237,7 +239,121 @@ def test_half_precision_stays_as_it_is_in_the_file(tmp_path: Path) -> None:
 
 
 @torch.no_grad()
-def test_the_tokenizer_gives_the_librarys_numbers_and_a_sample_is_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["llama", "gemma3"])  # not tied where it is not said, and tied
+@pytest.mark.parametrize("said", [True, False, None])
+@pytest.mark.parametrize("held", ["two", "one twice", "the embedding", "the output layer"])
+def test_tied_or_not_as_the_library_reads_it(
+    name: str, said: bool | None, held: str, tmp_path: Path
+) -> None:
+    """The kind: whether two matrices are one is said in the settings and shown by the files.
+
+    Where the two disagree, what the files hold decides.
+    """
+    from safetensors.torch import save_file
+
+    theirs = library_model(name)
+    theirs.config.tie_word_embeddings = False
+    folder = saved(theirs, tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    del config["tie_word_embeddings"]
+    stated = {} if said is None else {"tie_word_embeddings": said}
+    (folder / "config.json").write_text(json.dumps({**config, **stated}))
+    tensors = {key: value.clone() for key, value in theirs.state_dict().items()}
+    embedding, head = "model.embed_tokens.weight", "lm_head.weight"
+    if held == "two":
+        tensors[head] = tensors[embedding].flip(0).clone()
+    elif held == "one twice":
+        tensors[head] = tensors[embedding].clone()
+    else:
+        del tensors[head if held == "the embedding" else embedding]
+    for path in folder.glob("*.safetensors*"):
+        path.unlink()
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    tied = name == "gemma3" if said is None else said
+    if held.startswith("the ") and not tied:  # the library draws numbers for what is missing
+        with pytest.raises(PretrainedError, match=r"expected the shape .* got none"):
+            load_pretrained(folder)
+        return
+    tokens = texts(9)
+    ours = load_pretrained(folder).model
+    same(ours(tokens), logits(from_folder(folder, theirs), tokens))
+    assert ours.config.tied == (tied and held != "two")
+
+
+@torch.no_grad()
+def test_whole_and_part_of_a_model_that_sees_pictures(tmp_path: Path) -> None:
+    """What the whole says of tokens counts for its part; where both say it, the part's."""
+    folder = saved(library_model("gemma3"), tmp_path)
+    stored = json.loads((folder / "config.json").read_text())
+    for name in ("eos_token_id", "bos_token_id", "model_type", "dtype"):
+        stored.pop(name, None)
+    whole = {"model_type": "gemma3", "text_config": stored, "eos_token_id": [1, 90]}
+    (folder / "config.json").write_text(json.dumps(whole))
+    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 91}))
+    found = load_pretrained(folder)
+    assert (found.family, found.ends) == ("gemma3", (1, 90, 91))
+    stored["eos_token_id"] = 5
+    (folder / "config.json").write_text(json.dumps(whole))
+    assert load_pretrained(folder).ends == (5, 91)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
+def test_norms_in_single_among_half_as_the_library_reads_them(dtype: str, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    theirs = library_model("qwen3").to(getattr(torch, dtype))
+    folder = saved(theirs, tmp_path)
+    path = folder / "model.safetensors"
+    tensors = {
+        name: value.float() + 1e-4 if "norm" in name else value.bfloat16()
+        for name, value in load_file(path).items()
+    }
+    save_file(tensors, path, metadata={"format": "pt"})
+    read, ours = from_folder(folder, theirs), load_pretrained(folder).model
+    assert {weight.dtype for weight in ours.parameters()} == {read.dtype}
+    assert torch.equal(ours.norm.weight, read.model.norm.weight)
+    assert torch.equal(
+        ours.blocks[0].attention.W_q.weight, read.model.layers[0].self_attn.q_proj.weight
+    )
+
+
+@torch.no_grad()
+def test_a_sample_ends_where_the_library_ends(tmp_path: Path) -> None:
+    """The second token that ends a text is named beside `config.json`, as real folders do."""
+    theirs = library_model("llama")
+    folder = saved(theirs, tmp_path)
+    prompt = texts(7, batch=1)
+    whole = greedy(theirs, prompt, 12)[0].tolist()
+    for end in [*{*whole} - {0, 1, int(prompt[0, -1])}][:3]:
+        generation = {"bos_token_id": 1, "eos_token_id": [2, end], "pad_token_id": 0}
+        (folder / "generation_config.json").write_text(json.dumps(generation))
+        expected = from_folder(folder, theirs).generate(prompt, max_new_tokens=12, do_sample=False)
+        [written] = sample(load_pretrained(folder).model, prompt, max_tokens=12, top_k=1)
+        assert [*written.ids, end] == expected[0, 7:].tolist()
+        assert written.finished
+
+
+@torch.no_grad()
+def test_a_model_with_more_tokens_than_it_was_made_with(tmp_path: Path) -> None:
+    theirs = library_model("qwen3")
+    theirs.resize_token_embeddings(VOCABULARY + 30)
+    ours = load_pretrained(saved(theirs, tmp_path)).model
+    assert ours.config.vocabulary == VOCABULARY + 30
+    tokens = texts(9) + 28
+    same(ours(tokens), logits(theirs, tokens))
+
+
+@torch.no_grad()
+def test_the_layers_alone_where_the_output_layer_is_the_embedding(tmp_path: Path) -> None:
+    theirs = library_model("qwen3")
+    folder = saved(theirs.model, tmp_path)
+    tokens = texts(9)
+    same(load_pretrained(folder).model(tokens), logits(theirs, tokens))
+
+
+def word_tokenizer() -> Any:
+    """A tokenizer of ten words that puts `<s>` before a text."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     words = ["<pad>", "<s>", "</s>", "<unk>", "the", "girl", "reads", "a", "book", "书"]
@@ -248,6 +364,123 @@ def test_the_tokenizer_gives_the_librarys_numbers_and_a_sample_is_text(tmp_path:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 1)]
     )
+    return tokenizer
+
+
+# What belongs to a call, and a file remembers: each of these changes what `encode` of the library
+# tokenizers returns, and none what a model should read.
+REMEMBERED: dict[str, Callable[[Any], object]] = {
+    "cut": lambda each: each.enable_truncation(3),
+    "cut on the left": lambda each: each.enable_truncation(3, direction="left"),
+    "cut with overlaps": lambda each: each.enable_truncation(4, stride=2),
+    "cut, the longest first": lambda each: each.enable_truncation(3, strategy="only_first"),
+    "filled up": lambda each: each.enable_padding(length=16),
+    "filled up on the left": lambda each: each.enable_padding(length=16, direction="left"),
+    "filled up to a multiple": lambda each: each.enable_padding(pad_to_multiple_of=5),
+    "both": lambda each: (each.enable_truncation(3), each.enable_padding(length=16)),
+}
+
+
+@pytest.mark.parametrize("name", REMEMBERED)
+def test_what_a_call_set_and_a_file_remembers_does_not_count(name: str, tmp_path: Path) -> None:
+    text = "the girl reads a book the girl"
+    expected = [[1, 4, 5, 6, 7, 8, 4, 5]]
+    tokenizer = word_tokenizer()
+    REMEMBERED[name](tokenizer)
+    assert [tokenizer.encode(text).ids] != expected
+    folder = saved(library_model("qwen3"), tmp_path)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    found = load_pretrained(folder)
+    assert found.encode(text).tolist() == expected
+    before = tokenizer.to_str()
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    for theirs in (tokenizer, fast):  # handed over: read as it is, and left as it was
+        given = replace(found, tokenizer=theirs)
+        assert given.encode(text).tolist() == expected
+        assert given.encode("the girl", add_special_tokens=False).tolist() == [[4, 5]]
+    assert tokenizer.to_str() == before
+
+
+def test_special_tokens_twice_are_told_and_can_be_left_out(tmp_path: Path) -> None:
+    """The kind: a text that was made with a template has what the tokenizer would add."""
+    folder = saved(library_model("qwen3"), tmp_path)
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    found = load_pretrained(folder)
+    with pytest.warns(UserWarning, match="begins with <s> and got it once more; encode.text, add_"):
+        assert found.encode("<s> the girl").tolist() == [[1, 1, 4, 5]]  # as the library does
+    assert found.encode("<s> the girl", add_special_tokens=False).tolist() == [[1, 4, 5]]
+    assert found.encode("the <s> girl").tolist() == [[1, 4, 1, 5]]  # the tests fail on a warning
+    assert found.encode("</s> the").tolist() == [[1, 2, 4]]
+    assert found.encode("").tolist() == [[1]]
+    assert found.encode("", add_special_tokens=False).shape == (1, 0)
+
+
+def test_numbers_in_any_shape_are_one_text_or_refused(tmp_path: Path, unchecked: None) -> None:
+    folder = saved(library_model("qwen3"), tmp_path)
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    found = load_pretrained(folder)
+    ids = [1, 4, 8, 2]
+    row = torch.tensor(ids)
+    for same_ids in (ids, tuple(ids), row, row[None], row[None, None], row.int(), row.numpy(),
+                     [ids], [*row], range(1, 1), iter(ids), row.to(torch.uint8)):  # fmt: skip
+        if not isinstance(same_ids, range):
+            assert found.decode(same_ids) == "the book"
+    assert found.decode([]) == found.decode(row[:0]) == found.decode(row[None, :0]) == ""
+    assert found.decode(4) == found.decode(row[1]) == "the"
+    assert found.tokens(row[None]) == ["<s>", "the", "book", "</s>"]
+    for wrong, message in (
+        ([ids, ids], r"expected those of one text, got the shape \(2, 4\); take the rows"),
+        (row.repeat(3, 1), r"expected those of one text, got the shape \(3, 4\)"),
+        ([1.0, 2.0], "expected numbers of tokens, got torch.float32"),
+        (row > 1, "expected numbers of tokens, got a mask"),
+        ([-1, 4], "expected numbers from 0 on, got -1"),
+        ("the book", "expected numbers of tokens, got 'the book'"),
+        ([[1, 2], [3]], "expected numbers of tokens, got"),
+        (None, "expected numbers of tokens, got None"),
+    ):
+        with pytest.raises(PretrainedError, match=message):
+            found.decode(wrong)
+    for wrong, message in (
+        (["the", "book"], "text: expected one text, got list; encode several one by one"),
+        (None, "text: expected one text, got NoneType"),
+        (b"the", "text: expected one text, got bytes"),
+        (row, "text: expected one text, got Tensor"),
+        ("\ud83d", "text: expected characters that UTF-8 can write"),
+    ):
+        with pytest.raises(PretrainedError, match=message):
+            found.encode(wrong)
+    with pytest.raises(
+        PretrainedError, match="expected a Tokenizer of the library tokenizers, got"
+    ):
+        replace(found, tokenizer="a tokenizer").encode("the")
+
+
+def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
+    folder = saved(library_model("qwen3"), tmp_path)
+    tokenizer = word_tokenizer()
+    tokenizer.add_tokens([f"w{number}" for number in range(200)])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    found = load_pretrained(folder)
+    assert found.encode("the w0").tolist() == [[1, 4, 10]]
+    with pytest.raises(PretrainedError, match="expected a tokenizer of 97 tokens, as many as the"):
+        found.encode("the w150")
+
+
+@pytest.mark.parametrize("written", ["</s>", {"content": "</s>", "lstrip": False}, None, "<none>"])
+def test_the_end_that_the_tokenizer_knows(tmp_path: Path, written: object) -> None:
+    folder = saved(library_model("qwen3"), tmp_path)
+    stored = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**stored, "eos_token_id": 5}))
+    (folder / "generation_config.json").unlink()
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"eos_token": written}))
+    known = written not in (None, "<none>")
+    assert load_pretrained(folder).ends == ((5, 2) if known else (5,))
+
+
+@torch.no_grad()
+def test_the_tokenizer_gives_the_librarys_numbers_and_a_sample_is_text(tmp_path: Path) -> None:
+    tokenizer = word_tokenizer()
     folder = saved(library_model("qwen3"), tmp_path)
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     fast.save_pretrained(folder)

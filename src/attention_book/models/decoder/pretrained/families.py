@@ -11,12 +11,58 @@ from attention_book.models.decoder.pretrained.rope_settings import (
 from attention_book.models.decoder.pretrained.stored_config import StoredConfig
 
 _WINDOWED = {"full_attention": False, "sliding_attention": True}
-_SILU: dict[str, FeedForwardKind] = {"silu": "swiglu", "swish": "swiglu"}
-_GELU: dict[str, FeedForwardKind] = {"gelu_pytorch_tanh": "geglu"}
+#: The gates, by the names of ``hidden_act``; several stand for GELU as computed with a tanh.
+_GATES: dict[str, FeedForwardKind] = {
+    "silu": "swiglu",
+    "swish": "swiglu",
+    "gelu": "geglu-erf",
+    "gelu_python": "geglu-erf",
+    "gelu_new": "geglu",
+    "gelu_fast": "geglu",
+    "gelu_accurate": "geglu",
+    "gelu_pytorch_tanh": "geglu",
+    "gelu_python_tanh": "geglu",
+}
+#: What the whole model says for its part for text too, where that is silent.
+_OF_ALL = (
+    "bos_token_id",
+    "eos_token_id",
+    "pad_token_id",
+    "quantization_config",
+    "dtype",
+    "torch_dtype",
+)
 
 
-def decoder_config(config: StoredConfig) -> DecoderConfig:
+def part_for_text(config: StoredConfig) -> StoredConfig:
+    """Return what a ``config.json`` says of the decoder: of a model that sees pictures, a part.
+
+    Raises:
+        PretrainedError: if a model that sees pictures has no such part.
+
+    >>> whole = {"model_type": "gemma3", "eos_token_id": 1, "text_config": {"hidden_size": 64}}
+    >>> part_for_text(StoredConfig(whole, place="config.json")).values
+    {'model_type': 'gemma3_text', 'eos_token_id': 1, 'hidden_size': 64}
+    """
+    if config.values.get("model_type") != "gemma3":
+        return config
+    text = config.part("text_config")
+    if text is None:
+        raise config.refuse("text_config", "an object")
+    of_all = {name: config.values[name] for name in _OF_ALL if config.values.get(name) is not None}
+    found = {"model_type": "gemma3_text"} | of_all | dict(text.values)
+    # Whether the matrices are one is said of the whole model; its part may say it in its place.
+    if (tied := config.values.get("tie_word_embeddings")) is not None:
+        found["tie_word_embeddings"] = tied
+    return StoredConfig(found, place=text.place)
+
+
+def decoder_config(config: StoredConfig, *, ends: tuple[int, ...] = ()) -> DecoderConfig:
     """Return the settings of the decoder that a ``config.json`` describes.
+
+    Args:
+        config: What the file says.
+        ends: All tokens that end a text, where other files name more than this one.
 
     Raises:
         PretrainedError: if the family is unknown, a value is missing or out of range, or the
@@ -29,26 +75,36 @@ def decoder_config(config: StoredConfig) -> DecoderConfig:
     >>> found.head_size, found.num_kv_heads, found.windows
     (16, 2, (16, 16))
     """
-    if config.values.get("model_type") == "gemma3":  # it sees pictures too: its part for text
-        text = config.part("text_config")
-        if text is None:
-            raise config.refuse("text_config", "an object")
-        config = StoredConfig({**config.values, **text.values}, place=text.place)
-    family = config.one_of("model_type", FAMILIES)
+    config = part_for_text(config)
+    family = _family(config)
     config.must_be("quantization_config")
     settings = family(config)
     try:
-        return DecoderConfig(**_sizes(config), **settings, **_special_ids(config), fused=False)
+        special = _special_ids(config, ends)
+        return DecoderConfig(**_sizes(config), **settings, **special, fused=False)
     except ValueError as error:
         raise config.refuse("settings", "some that fit together", str(error)) from error
 
 
+def _family(config: StoredConfig) -> Callable[[StoredConfig], dict[str, Any]]:
+    """Return what reads a family, or say what can be done with another."""
+    kind = config.values.get("model_type")
+    if isinstance(kind, str) and kind in FAMILIES:
+        return FAMILIES[kind]
+    raise config.refuse(
+        "model_type",
+        f"one of {', '.join(FAMILIES)}",
+        kind,
+        cure="of a model of another family HeadViewer shows the attention: let the library "
+        'transformers compute it, with attn_implementation="eager" and output_attentions=True',
+    )
+
+
 def _llama(config: StoredConfig) -> dict[str, Any]:
-    config.must_be("pretraining_tp", 1)
     return {
         **_attention(config),
-        "rotary": rotary_settings(config),
-        "feed_forward": config.one_of("hidden_act", _SILU, "silu"),
+        "rotary": rotary_settings(config, default_length=2048),
+        "feed_forward": config.one_of("hidden_act", _GATES, "silu"),
         "feed_forward_bias": config.flag("mlp_bias", False),
         "tied": config.flag("tie_word_embeddings", False),
         "embedding_scale": 1.0,
@@ -61,15 +117,26 @@ def _mistral(config: StoredConfig) -> dict[str, Any]:
     layers = _layers(config)
     return {
         **_attention(config, kv_heads=8),
-        "rotary": rotary_settings(config),
+        "bias": False,
+        "rotary": rotary_settings(config, default_length=131_072),
         "windows": () if window is None else (window,) * layers,
-        "feed_forward": config.one_of("hidden_act", _SILU, "silu"),
+        "feed_forward": config.one_of("hidden_act", _GATES, "silu"),
         "tied": config.flag("tie_word_embeddings", False),
         "embedding_scale": 1.0,
     }
 
 
+def _qwen2(config: StoredConfig) -> dict[str, Any]:
+    """Queries, keys and values have biases, whatever the settings say; the output has none."""
+    attention = _attention(config, kv_heads=32)
+    return {**_qwen(config), **attention, "bias": True, "output_bias": False}
+
+
 def _qwen3(config: StoredConfig) -> dict[str, Any]:
+    return {**_qwen(config), **_attention(config, kv_heads=32, head_size=128), "qk_norm": True}
+
+
+def _qwen(config: StoredConfig) -> dict[str, Any]:
     layers = _layers(config)
     window = None
     if config.flag("use_sliding_window", False):
@@ -77,12 +144,10 @@ def _qwen3(config: StoredConfig) -> dict[str, Any]:
     first = config.whole("max_window_layers", 28, least=0)
     windowed = [window is not None and layer >= first for layer in range(layers)]
     return {
-        **_attention(config, kv_heads=32, head_size=128),
-        "rotary": rotary_settings(config),
+        "rotary": rotary_settings(config, default_length=32_768),
         "windows": _windows(config, windowed, window),
-        "feed_forward": config.one_of("hidden_act", _SILU, "silu"),
+        "feed_forward": config.one_of("hidden_act", _GATES, "silu"),
         "tied": config.flag("tie_word_embeddings", False),
-        "qk_norm": True,
         "embedding_scale": 1.0,
     }
 
@@ -92,9 +157,9 @@ def _gemma3(config: StoredConfig) -> dict[str, Any]:
     config.must_be("final_logit_softcapping")
     config.must_be("use_bidirectional_attention", False)
     layers = _layers(config)
-    old = "_sliding_window_pattern"
-    name = old if config.values.get("sliding_window_pattern") is None else "sliding_window_pattern"
-    pattern = config.whole(name, 6)
+    pattern = config.whole("sliding_window_pattern", 6)
+    if config.values.get("layer_types") is None and pattern == 6:
+        config.must_be("_sliding_window_pattern", 6)  # the library does not read it
     windowed = [(layer + 1) % pattern > 0 for layer in range(layers)]
     everywhere, nearby = rotary_by_layer_type(config)
     return {
@@ -102,7 +167,7 @@ def _gemma3(config: StoredConfig) -> dict[str, Any]:
         "rotary": everywhere,
         "windowed_rotary": nearby,
         "windows": _windows(config, windowed, config.maybe_whole("sliding_window", 4096)),
-        "feed_forward": config.one_of("hidden_activation", _GELU, "gelu_pytorch_tanh"),
+        "feed_forward": config.one_of("hidden_activation", _GATES, "gelu_pytorch_tanh"),
         "tied": config.flag("tie_word_embeddings", True),
         "qk_norm": True,
         "around_one": True,
@@ -115,6 +180,7 @@ def _gemma3(config: StoredConfig) -> dict[str, Any]:
 FAMILIES: dict[str, Callable[[StoredConfig], dict[str, Any]]] = {
     "llama": _llama,
     "mistral": _mistral,
+    "qwen2": _qwen2,
     "qwen3": _qwen3,
     "gemma3_text": _gemma3,
 }
@@ -178,12 +244,15 @@ def _windows(
     return tuple(window if each else None for each in windowed)
 
 
-def _special_ids(config: StoredConfig) -> dict[str, Any]:
+def _special_ids(config: StoredConfig, ends: tuple[int, ...]) -> dict[str, Any]:
     """Return the special tokens; what there is none of gets a number outside the vocabulary."""
     vocabulary = config.whole("vocab_size", 262_208)
+    all_ends = dict.fromkeys((*config.ids("eos_token_id"), *ends))
+    known = tuple(each for each in all_ends if each < vocabulary)
     found: dict[str, int] = {}
     for name in ("eos", "bos", "pad"):
-        given = [each for each in config.ids(f"{name}_token_id") if each < vocabulary]
+        ids = known if name == "eos" else config.ids(f"{name}_token_id")
+        given = [each for each in ids if each < vocabulary]
         free = (each for each in (*given, vocabulary, vocabulary + 1, vocabulary + 2))
         found[name] = next(each for each in free if each not in found.values())
-    return found
+    return {**found, "ends": known}

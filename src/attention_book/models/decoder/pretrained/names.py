@@ -33,7 +33,8 @@ _PARAMETER = re.compile(r"blocks\.(?P<layer>\d+)\.(?P<part>.+)\.(?P<kind>weight|
 #: Tables that old files hold and that are computed anew.
 _TABLES = re.compile(r".*\.rotary_emb\.inv_freq")
 #: Where the layers' names begin: a language model alone, or that of a model that sees pictures.
-PREFIXES = ("model.", "language_model.model.", "model.language_model.")
+#: or the layers alone, without an output layer.
+PREFIXES = ("model.", "language_model.model.", "model.language_model.", "")
 _PICTURES = re.compile(r"(?:model\.)?(?:vision_tower|multi_modal_projector)\..*")
 
 
@@ -63,12 +64,10 @@ def prefix_of(names: Iterable[str]) -> str:
     return next((each for each in PREFIXES if f"{each}norm.weight" in known), PREFIXES[0])
 
 
-def is_left_out(name: str, *, tied: bool) -> bool:
-    """Whether a tensor of a file is not needed: a table, a part for pictures, a matrix twice.
+def is_left_out(name: str) -> bool:
+    """Whether a tensor of a file is not needed: a table, a part for pictures.
 
-    >>> is_left_out("model.layers.0.self_attn.rotary_emb.inv_freq", tied=False)
+    >>> is_left_out("model.layers.0.self_attn.rotary_emb.inv_freq")
     True
     """
-    if tied and name.endswith("lm_head.weight"):
-        return True
     return bool(_TABLES.fullmatch(name) or _PICTURES.fullmatch(name))

@@ -31,10 +31,13 @@ class StoredConfig:
         """Keep the values."""
         self.values, self.place = values, place
 
-    def refuse(self, name: str, expected: str, got: object = _MISSING) -> PretrainedError:
+    def refuse(
+        self, name: str, expected: str, got: object = _MISSING, *, cure: str = ""
+    ) -> PretrainedError:
         """Return an error to raise."""
         said = "none" if got is _MISSING or got is None else repr(got)[:80]
-        return PretrainedError(f"{self.place}: {name}: expected {expected}, got {said}")
+        more = f"; {cure}" if cure else ""
+        return PretrainedError(f"{self.place}: {name}: expected {expected}, got {said}{more}")
 
     def whole(
         self, name: str, default: int | None = None, *, least: int = 1, most: int = 2**31
@@ -62,6 +65,17 @@ class StoredConfig:
     def maybe_number(self, name: str) -> float | None:
         """Return a number above 0, or None where it is null or missing."""
         return None if self.values.get(name) is None else self.number(name)
+
+    def numbers(self, name: str) -> tuple[float, ...]:
+        """Return a list of numbers above 0."""
+        value = self.values.get(name)
+        good = isinstance(value, list) and all(
+            isinstance(each, int | float) and not isinstance(each, bool) and 0 < each < math.inf
+            for each in value
+        )
+        if not isinstance(value, list) or not good:
+            raise self.refuse(name, "a list of numbers above 0", value)
+        return tuple(float(each) for each in value)
 
     def flag(self, name: str, default: bool) -> bool:
         """Return a truth value."""

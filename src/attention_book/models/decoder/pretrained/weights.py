@@ -11,7 +11,8 @@ from torch import Tensor
 from attention_book.foundations.environment import from_extra
 from attention_book.models.decoder.pretrained.model_folder import ModelFolder, PretrainedError
 
-_FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+#: The types that weights may have.
+FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
 class Weights:
@@ -56,7 +57,7 @@ class Weights:
             PretrainedError: if it holds no numbers that attention is computed with.
         """
         tensor: Tensor = self._files[self._file_of[name]].get_tensor(name)
-        if tensor.dtype not in _FLOATS:
+        if tensor.dtype not in FLOATS:
             raise PretrainedError(
                 f"{self.folder.path / self._file_of[name]}: {name}: expected floating point "
                 f"numbers of 16, 32 or 64 bits, got {tensor.dtype}"
