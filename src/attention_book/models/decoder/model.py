@@ -161,7 +161,7 @@ def create_positions(config: DecoderConfig, *, windowed: bool) -> Positions:
 
 def _joined(
     state: DecoderLanguageState, tokens: Tensor, real: TokenMask | None
-) -> TokenMask | None:
+) -> Tensor | None:
     """Return which tokens are real, the past's first; None: all."""
     if state.real is None and real is None:
         return None
