@@ -159,9 +159,7 @@ def create_positions(config: DecoderConfig, *, windowed: bool) -> Positions:
             return NoPositions()
 
 
-def _joined(
-    state: DecoderLanguageState, tokens: Tensor, real: TokenMask | None
-) -> Tensor | None:
+def _joined(state: DecoderLanguageState, tokens: Tensor, real: TokenMask | None) -> Tensor | None:
     """Return which tokens are real, the past's first; None: all."""
     if state.real is None and real is None:
         return None
