@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
+from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake
 from attention_book.course.exercises.language import checked
 from attention_book.course.exercises.outcome import (
     Outcome,
     accepts,
     called,
+    copied,
     difference,
     outcome_of,
 )
@@ -75,7 +77,9 @@ def check(name: str, answer: Any, *, language: str | None = None) -> Verdict:
         near = get_close_matches(name, EXERCISES, n=3, cutoff=0.4) or sorted(EXERCISES)
         raise ValueError(f"name: no exercise {name!r}; did you mean {', '.join(near)}?")
     with own_random_numbers(), _usual_torch():
-        return verdict_on(EXERCISES[name], answer, language)
+        trial = _trial(name, torch.initial_seed())
+        torch.set_rng_state(trial.drawn)
+        return _verdict(trial, answer, language)
 
 
 @contextmanager
@@ -98,17 +102,57 @@ def verdict_on(exercise: Exercise, answer: Any, language: str | None = None) -> 
 
     Draws from the global random numbers: ``check`` keeps them.
     """
+    return _verdict(Trial(exercise), answer, language)
+
+
+class Trial:
+    """The inputs of an exercise, with what the solution and the known mistakes make of them.
+
+    All of it is the same for every answer; ``check`` makes it once.
+
+    Attributes:
+        exercise: the exercise.
+        probes: its inputs.
+        right: what the solution makes of each.
+        drawn: torch's random numbers after the inputs were drawn.
+    """
+
+    def __init__(self, exercise: Exercise) -> None:
+        """Draw the inputs from the global random numbers."""
+        self.exercise = exercise
+        self.probes = list(exercise.probes())
+        self.drawn = torch.get_rng_state()
+        self.right = [outcome_of(exercise.solution, probe.arguments) for probe in self.probes]
+        self._telling: dict[Mistake, list[tuple[int, Outcome]]] = {}
+
+    def telling(self, mistake: Mistake) -> list[tuple[int, Outcome]]:
+        """Return the inputs on which a mistake shows, by number, and what comes out there."""
+        if mistake not in self._telling:
+            made = [outcome_of(mistake.wrong, probe.arguments) for probe in self.probes]
+            pairs = enumerate(zip(made, self.right, strict=True))
+            self._telling[mistake] = [
+                (i, wrong) for i, (wrong, right) in pairs if not _same(wrong, right)
+            ]
+        return self._telling[mistake]
+
+
+@cache
+def _trial(name: str, seed: int) -> Trial:
+    return Trial(EXERCISES[name])
+
+
+def _verdict(trial: Trial, answer: Any, language: Language | None) -> Verdict:
+    exercise = trial.exercise
     function = _as_function(exercise, answer)
-    probes = list(exercise.probes())
-    checks = len(probes) + len(exercise.laws)
+    checks = len(trial.probes) + len(exercise.laws)
     problem, mistake, hint = None, None, None
-    if function is None or not accepts(function, probes[0].arguments):
+    if function is None or not accepts(function, trial.probes[0].arguments):
         problem = not_callable(exercise, answer)
     else:
-        tried = _try(exercise, function, probes)
+        tried = _try(trial, function)
         problem = _find_problem(exercise, function, tried)
         if problem is not None and problem.law not in ALONE:
-            mistake = _recognized(exercise, tried)
+            mistake = _recognized(trial, tried)
             hint = mistake.hint if mistake else other_order(exercise, function) or _slip(tried)
     if problem is None:
         return Verdict(exercise.name, True, checks, language=language)
@@ -135,11 +179,10 @@ def _as_function(exercise: Exercise, answer: Any) -> Answer | None:
 ALONE = ("endless", "state", "no-gradient")
 
 
-def _try(exercise: Exercise, function: Answer, probes: list[Probe]) -> list[Tried]:
-    """Call solution and answer with each input, up to one with which the answer does not end."""
+def _try(trial: Trial, function: Answer) -> list[Tried]:
+    """Call the answer with each input, up to one with which it does not end."""
     tried = []
-    for probe in probes:
-        right = outcome_of(exercise.solution, probe.arguments)
+    for probe, right in zip(trial.probes, trial.right, strict=True):
         tried.append(Tried(probe, right, outcome_of(function, probe.arguments)))
         if tried[-1].problem == "endless":
             break
@@ -172,7 +215,7 @@ def _another_result(exercise: Exercise, function: Answer, first: Tried) -> Probl
         return problem_of(exercise, Tried(first.probe, first.right, again))
     if _same_result(first.answered, again):
         return None
-    given = dict(zip(exercise.parameters, first.probe.arguments, strict=False))
+    given = dict(zip(exercise.parameters, map(copied, first.probe.arguments), strict=False))
     return general("state", Finding(given, first.answered.happened(), again.happened()))
 
 
@@ -214,7 +257,7 @@ def _cut_off(arguments: tuple[Any, ...], value: Any) -> bool:
     return asked and isinstance(value, Tensor) and not value.requires_grad
 
 
-def _recognized(exercise: Exercise, tried: list[Tried]) -> Mistake | None:
+def _recognized(trial: Trial, tried: list[Tried]) -> Mistake | None:
     """Return the known mistake that explains best what the answer does.
 
     Only probes on which a mistake shows can tell. The answer must be right on none of them,
@@ -224,9 +267,8 @@ def _recognized(exercise: Exercise, tried: list[Tried]) -> Mistake | None:
     if all(one.answered.error is None and one.answered.value is None for one in tried):
         return None
     best, most = None, 0
-    for mistake in exercise.mistakes:
-        wrong = [(one, outcome_of(mistake.wrong, one.probe.arguments)) for one in tried]
-        telling = [(one, made) for one, made in wrong if not _same(made, one.right)]
+    for mistake in trial.exercise.mistakes:
+        telling = [(tried[i], made) for i, made in trial.telling(mistake)]
         if not telling or any(one.problem is None for one, _ in telling):
             continue
         alike = sum(_alike(one, made) for one, made in telling)

@@ -57,7 +57,7 @@ class Outcome:
 
 def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
     """Call a function on copies of the arguments."""
-    own = copy.deepcopy(arguments)
+    own = tuple(map(copied, arguments))
     outcome = called(function, own)
     if outcome.error is not None:
         return outcome
@@ -80,10 +80,17 @@ def called(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
         return Outcome(error=error, line=_line_of(function, error))
 
 
+def copied(value: Any) -> Any:
+    """Return a deep copy; a plain tensor is copied some fifty times faster by itself."""
+    if type(value) is Tensor and value.is_leaf and not value.requires_grad:
+        return value.clone()
+    return copy.deepcopy(value)
+
+
 def _kept(value: Any) -> Any:
     """Return a copy where one can be made: a later call may write into what was returned."""
     try:
-        return copy.deepcopy(value)
+        return copied(value)
     except Exception:  # tensors on their way to a loss, generators
         return value
 
@@ -161,6 +168,8 @@ def _difference_of_tensors(expected: Tensor, got: Tensor) -> Difference | None:
         return "device"
     if not expected.is_floating_point():
         return None if torch.equal(expected, got) else "value"
+    if expected.dtype == got.dtype and torch.equal(expected, got):
+        return None  # the usual case, and much the faster
     coarse = any(tensor.dtype.itemsize < 4 for tensor in (expected, got))
     rtol, atol = (2e-2, 2e-3) if coarse else (1e-4, 1e-5)
     a, b = expected.detach().double(), got.detach().double()

@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
 
 from attention_book.course.exercises.exercise import Exercise, Law, Probe
-from attention_book.course.exercises.outcome import Outcome, difference
+from attention_book.course.exercises.outcome import Outcome, copied, difference
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -120,7 +121,7 @@ class Tried:
     right: Outcome
     answered: Outcome
 
-    @property
+    @cached_property
     def problem(self) -> str | None:
         """What is wrong with the answer here, by its name in ``GENERAL``."""
         if self.answered.error is not None:
@@ -192,8 +193,8 @@ def problem_of(exercise: Exercise, tried: Tried) -> Problem:
         )
     if name == "type" and tried.answered.value is None:
         hint = FORGOTTEN_RETURN
-    given = dict(zip(exercise.parameters, tried.probe.arguments, strict=False))
-    expected, got = tried.right.value, tried.answered.happened()
+    given = dict(zip(exercise.parameters, map(copied, tried.probe.arguments), strict=False))
+    expected, got = copied(tried.right.value), tried.answered.happened()
     if name == "input":
         changed = exercise.parameters[tried.answered.changed or 0]
         expected = Bilingual(f"`{changed}` 不变", f"`{changed}` as it was")

@@ -16,6 +16,17 @@ def _alignments() -> Iterator[Probe]:
     )
     yield Probe(({(0, 0), (2, 1), (2, 2)}, sure, {(2, 1), (2, 2)}))
     yield Probe(({(0, 0), (1, 1), (3, 3)}, sure, {(2, 2), (3, 2), (3, 3), (4, 4)}))
+    three = {(0, 0), (1, 1), (2, 3)}
+    yield Probe(({(0, 0), (1, 1), (3, 3), (4, 5)}, three, {(3, 3), (0, 1)}))
+    yield Probe((set(), sure, {(2, 2)}), Bilingual("一条连线也没有画", "no link was drawn"))
+
+
+def _f_measure(a: Links, s: Links, p: Links) -> float:
+    hits = len(a & (s | p)) * len(a & s)
+    if not hits:
+        return 1.0
+    precision, recall = len(a & (s | p)) / len(a), len(a & s) / len(s)
+    return 1 - 2 * precision * recall / (precision + recall)
 
 
 ALIGNMENT_ERROR_RATE = Exercise(
@@ -62,6 +73,52 @@ ALIGNMENT_ERROR_RATE = Exercise(
                 "这是吻合的程度，越大越好；错误率是 1 减去它。",
                 "This is the agreement, larger for better; the error rate is 1 minus it.",
             ),
+        ),
+        Mistake(
+            "precision-alone",
+            lambda a, s, p: 1 - len(a & (s | p)) / len(a),
+            Bilingual(
+                "只看了画出来的连线对不对：漏掉的确定连线也要算。",
+                "This asks only whether what was drawn is right: sure links that are missing "
+                "count as well.",
+            ),
+        ),
+        Mistake(
+            "recall-alone",
+            lambda a, s, p: 1 - len(a & s) / len(s),
+            Bilingual(
+                "只看了确定的连线有没有找到：画错的连线也要算。",
+                "This asks only whether sure links were found: wrong links count as well.",
+            ),
+        ),
+        Mistake(
+            "f-measure",
+            _f_measure,
+            Bilingual(
+                "这是 1 减 F 值：AER 把分子加起来、分母加起来再相除，两者一般不相等。",
+                "This is 1 minus the F measure: the AER adds up what is above and what is "
+                "below, then divides; the two differ in general.",
+            ),
+        ),
+        Mistake(
+            "percent",
+            lambda a, s, p: 100 * (1 - (len(a & s) + len(a & (s | p))) / (len(a) + len(s))),
+            Bilingual(
+                "这里要 0 到 1，不是百分数。", "Here it runs from 0 to 1; it is no percentage."
+            ),
+        ),
+        Mistake(
+            "sure-not-counted",
+            lambda a, s, p: 1 - 2 * len(a & (s | p)) / (len(a) + len(s)),
+            Bilingual(
+                "分子里的一项是 |A ∩ S|：确定的连线要单独数。",
+                "One of the terms above is |A ∩ S|: count the sure links apart.",
+            ),
+        ),
+        Mistake(
+            "rounded",
+            lambda a, s, p: round(1 - (len(a & s) + len(a & (s | p))) / (len(a) + len(s)), 2),
+            Bilingual("不要四舍五入。", "Do not round."),
         ),
     ),
 )

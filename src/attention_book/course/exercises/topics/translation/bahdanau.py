@@ -11,7 +11,7 @@ from attention_book.foundations.bilingual import Bilingual
 
 
 def _states_and_annotations() -> Iterator[Probe]:
-    for lengths in ((3, 3), (4, 2), (5, 1, 3)):
+    for lengths in ((3, 3), (4, 2), (5, 1, 3), (2,)):
         batch, width = len(lengths), max(lengths)
         mask = torch.arange(width) < torch.tensor(lengths)[:, None]
         weights = torch.randn(7, 2), torch.randn(7, 3), torch.randn(7)
@@ -43,6 +43,33 @@ def _state_left_out(
     state: Tensor, annotations: Tensor, mask: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor
 ) -> Tensor:
     return LOOK.solution(state * 0, annotations, mask, W_s, W_h, v)  # type: ignore[no-any-return]
+
+
+def _scaled_to_zero(scores: Tensor, mask: Tensor) -> Tensor:
+    return (scores * mask).softmax(dim=-1)
+
+
+def _highest(scores: Tensor, mask: Tensor) -> Tensor:
+    seen = scores.masked_fill(~mask, -torch.inf)
+    return (seen == seen.amax(dim=-1, keepdim=True)).to(scores.dtype)
+
+
+def _over_all(scores: Tensor, mask: Tensor) -> Tensor:
+    return scores.masked_fill(~mask, -torch.inf).flatten().softmax(dim=0).view_as(scores)
+
+
+def _no_tanh(
+    state: Tensor, annotations: Tensor, mask: Tensor, W_s: Tensor, W_h: Tensor, v: Tensor
+) -> Tensor:
+    scores = ((state @ W_s.T)[:, None] + annotations @ W_h.T) @ v
+    return (masked_softmax(scores, mask)[..., None] * annotations).sum(dim=1)
+
+
+_COMPETING_SENTENCES = Bilingual(
+    "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
+    "The softmax runs over the batch: sentences compete with one another. It goes over the"
+    " positions of the source.",
+)
 
 
 LOOK = Exercise(
@@ -81,11 +108,7 @@ LOOK = Exercise(
         Mistake(
             "over-the-batch",
             _look(_over_batch),
-            Bilingual(
-                "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
-                "The softmax runs over the batch: sentences compete with one another. It goes over"
-                " the positions of the source.",
-            ),
+            _COMPETING_SENTENCES,
         ),
         Mistake(
             "plain-average",
@@ -103,6 +126,63 @@ LOOK = Exercise(
                 "The state is not part of the score: every step sees the same. This is no attention"
                 " but a fixed average.",
             ),
+        ),
+        Mistake("over-the-batch", _look(_over_all), _COMPETING_SENTENCES),
+        Mistake(
+            "scores-set-to-zero",
+            _look(_scaled_to_zero),
+            Bilingual(
+                "把评分变成 0 并没有遮住它：`exp(0)` 是 1，不是 0。填 `-inf`。",
+                "A score of 0 is not hidden: `exp(0)` is 1, not 0. Fill with `-inf`.",
+            ),
+        ),
+        Mistake(
+            "mask-inverted",
+            _look(lambda scores, mask: masked_softmax(scores, ~mask)),
+            Bilingual("掩码反了：True 是真词。", "The mask is inverted: True marks a real word."),
+        ),
+        Mistake(
+            "mask-inverted",
+            _look(lambda scores, mask: scores.masked_fill(mask, -torch.inf).softmax(dim=-1)),
+            Bilingual(
+                "掩码反了：要填充的是 `~mask` 的位置。",
+                "The mask is inverted: what gets filled is `~mask`.",
+            ),
+        ),
+        Mistake(
+            "highest-only",
+            _look(_highest),
+            Bilingual(
+                "只取了评分最高的词：上下文是所有真词的加权平均。",
+                "Only the word of the highest score is taken: the context is a weighted "
+                "average over all real words.",
+            ),
+        ),
+        Mistake(
+            "no-softmax",
+            _look(lambda scores, mask: scores * mask),
+            Bilingual(
+                "没有 softmax：评分还不是权重。", "There is no softmax: scores are no weights yet."
+            ),
+        ),
+        Mistake(
+            "not-normalized",
+            _look(lambda scores, mask: scores.exp() * mask),
+            Bilingual(
+                "指数还要除以这一句的和。",
+                "The exponentials still have to be divided by the sum of their sentence.",
+            ),
+        ),
+        Mistake(
+            "sign",
+            _look(lambda scores, mask: masked_softmax(-scores, mask)),
+            Bilingual(
+                "符号反了：评分越高，权重越大。",
+                "The sign is reversed: a higher score means a larger weight.",
+            ),
+        ),
+        Mistake(
+            "no-tanh", _no_tanh, Bilingual("评分里少了 tanh。", "The tanh of the score is missing.")
         ),
     ),
 )

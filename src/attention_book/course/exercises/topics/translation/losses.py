@@ -19,6 +19,25 @@ def _predictions() -> Iterator[Probe]:
         targets = torch.randint(1, 7, mask.shape) * mask
         about = Bilingual("有填充", "there is padding") if min(lengths) < width else None
         yield Probe((torch.randn(*mask.shape, 7), targets, mask), about)
+    mask = torch.tensor([[True, True, True, False], [True, False, False, False]])
+    targets = torch.tensor([[3, 0, 0, 0], [0, 5, 0, 2]])
+    yield Probe(
+        (torch.randn(2, 4, 7), targets, mask),
+        Bilingual(
+            "真词里有编号 0，填充里有别的编号",
+            "some real tokens have the id 0, and some padding has others",
+        ),
+    )
+    nothing = torch.tensor([[True, True], [False, False]])
+    yield Probe(
+        (torch.randn(2, 2, 7), torch.tensor([[4, 6], [0, 0]]), nothing),
+        Bilingual("有一句全是填充", "one sentence is nothing but padding"),
+    )
+    unlikely = torch.tensor([[[0.0, 200.0, -3.0], [0.0, 0.0, 1.0]]])
+    yield Probe(
+        (unlikely, torch.tensor([[0, 2]]), torch.tensor([[True, True]])),
+        Bilingual("正确的词几乎不可能", "the right word is next to impossible"),
+    )
 
 
 def _of_losses(combine: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
@@ -45,13 +64,49 @@ _DIVIDED_TWICE = Bilingual(
     " reported number is far too small.",
 )
 
+
+def _each(logits: Tensor, targets: Tensor) -> Tensor:
+    return F.cross_entropy(logits.mT, targets, reduction="none")
+
+
+def _logits_hidden(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    return _each(logits * mask[..., None], targets)
+
+
+def _chosen(values: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    return -values.gather(-1, targets[..., None])[..., 0][mask].mean()
+
+
+def _shifted_again(logits: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+    return _each(logits[:, :-1], targets[:, 1:])[mask[:, 1:]].mean()
+
+
+_ID_ZERO = Bilingual(
+    "把编号 0 当成了填充：真词也可能是 0，填充也可能是别的。由掩码决定。",
+    "The id 0 is taken for padding: a real token may have it, and padding another. Go by the mask.",
+)
+_LOGITS_HIDDEN = Bilingual(
+    "把填充处的对数几率变成 0，并没有去掉它的损失：那里成了均匀分布。要遮的是损失。",
+    "Logits of 0 do not remove the loss at padding: they make a uniform distribution there. Mask"
+    " the losses.",
+)
+_UNDERFLOW = Bilingual(
+    "概率小到存不下，就成了 0，再取对数就是 −∞；加一个小数也只是换成另一个错的数。"
+    "用 `log_softmax`。",
+    "A probability too small for its number type becomes 0, and its logarithm −∞; adding a small"
+    " number only makes it another wrong one. Take `log_softmax`.",
+)
+
 MASKED_LOSS = Exercise(
     name="masked-loss",
     task=Bilingual(
-        "写 `loss(logits, targets, mask)`：真词的平均交叉熵，"
-        "单位奈特；logits 的形状是（批量，位置，词表）。",
-        "Write `loss(logits, targets, mask)`: the mean cross-entropy of the real tokens in nats;"
-        " logits has the shape (batch, position, vocabulary).",
+        "写 `loss(logits, targets, mask)`：真词的平均交叉熵，单位奈特；logits 的形状是"
+        "（批量，位置，词表）。哪些是真词只由 mask 决定：真词的编号可以是任何数，0 也可"
+        "以；对数几率可以相差几百。",
+        "Write `loss(logits, targets, mask)`: the mean cross-entropy of the real "
+        "tokens in nats; logits has the shape (batch, position, vocabulary). The mask "
+        "alone says which tokens are real: they may have any id, 0 included; logits "
+        "may lie hundreds apart.",
     ),
     solution=lambda logits, targets, mask: loss_per_token(logits, targets, mask),
     probes=_predictions,
@@ -132,6 +187,78 @@ MASKED_LOSS = Exercise(
             lambda logits, targets, mask: loss_per_token(logits, targets, mask) / math.log(2),
             Bilingual(
                 "这是比特；奈特用自然对数。", "These are bits; nats take the natural logarithm."
+            ),
+        ),
+        Mistake(
+            "id-zero-as-padding",
+            lambda logits, targets, mask: F.cross_entropy(logits.mT, targets, ignore_index=0),
+            _ID_ZERO,
+        ),
+        Mistake(
+            "id-zero-as-padding",
+            lambda logits, targets, mask: F.cross_entropy(
+                logits.mT, targets * mask, ignore_index=0
+            ),
+            _ID_ZERO,
+        ),
+        Mistake(
+            "logits-hidden",
+            lambda logits, targets, mask: _logits_hidden(logits, targets, mask).mean(),
+            _LOGITS_HIDDEN,
+        ),
+        Mistake(
+            "logits-hidden",
+            lambda logits, targets, mask: _logits_hidden(logits, targets, mask).sum() / mask.sum(),
+            _LOGITS_HIDDEN,
+        ),
+        Mistake(
+            "mask-inverted",
+            lambda logits, targets, mask: (_each(logits, targets) * ~mask).sum() / mask.sum(),
+            Bilingual(
+                "掩码反了：只算了填充的损失。",
+                "The mask is inverted: only the losses of padding are counted.",
+            ),
+        ),
+        Mistake(
+            "sign",
+            lambda logits, targets, mask: -loss_per_token(logits, targets, mask),
+            Bilingual(
+                "少了负号：损失不小于 0。", "The minus sign is missing: a loss is at least 0."
+            ),
+        ),
+        Mistake(
+            "underflow",
+            lambda logits, targets, mask: _chosen(logits.softmax(dim=-1).log(), targets, mask),
+            _UNDERFLOW,
+        ),
+        Mistake(
+            "underflow",
+            lambda logits, targets, mask: _chosen(
+                (logits.softmax(dim=-1) + 1e-9).log(), targets, mask
+            ),
+            _UNDERFLOW,
+        ),
+        Mistake(
+            "no-softmax",
+            lambda logits, targets, mask: _chosen(logits, targets, mask),
+            Bilingual(
+                "对数几率还不是对数概率：先做 `log_softmax`。",
+                "Logits are no log-probabilities yet: take `log_softmax` first.",
+            ),
+        ),
+        Mistake(
+            "perplexity",
+            lambda logits, targets, mask: loss_per_token(logits, targets, mask).exp(),
+            Bilingual(
+                "这是困惑度；损失是它的对数。", "This is the perplexity; the loss is its logarithm."
+            ),
+        ),
+        Mistake(
+            "shifted-again",
+            _shifted_again,
+            Bilingual(
+                "logits 与 targets 已经对齐：不要再错开一位。",
+                "Logits and targets are aligned already: do not shift them again.",
             ),
         ),
     ),

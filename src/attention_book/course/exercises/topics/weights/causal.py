@@ -20,6 +20,10 @@ def _numbers_of_positions() -> Iterator[Probe]:
     yield Probe(
         (2, 5), Bilingual("缓存里有 3 个键，一次来了 2 个查询", "3 keys are cached, 2 queries come")
     )
+    yield Probe(
+        (4, 5), Bilingual("缓存里有 1 个键，来了 4 个查询", "1 key is cached, 4 queries come")
+    )
+    yield Probe((1, 1), Bilingual("这是第一个词", "it is the first word"))
 
 
 CAUSAL_WITH_CACHE = Exercise(
@@ -68,6 +72,16 @@ CAUSAL_WITH_CACHE = Exercise(
                 "一次只来一个查询时，什么都不遮也对；一次来几个，先来的就看见了后来的。",
                 "With one query at a time nothing need be hidden; where several come at once, the"
                 " first would see the later ones.",
+            ),
+        ),
+        Mistake(
+            "one-ahead",
+            lambda num_queries, num_keys: causal_mask(
+                num_queries, num_keys, offset=num_keys - num_queries + 1
+            ),
+            Bilingual(
+                "差了一格：每个查询多看见了后面一个键。",
+                "Off by one: every query sees the key after its own as well.",
             ),
         ),
     ),

@@ -1,5 +1,6 @@
 """Exercises on where to look: a Gaussian window, and the gradient of a drawn key."""
 
+import math
 from collections.abc import Callable, Iterator
 
 import torch
@@ -20,6 +21,15 @@ def _windows() -> Iterator[Probe]:
         (torch.randn(5), 0.3, 1),
         Bilingual("窗口伸到了句子外面", "the window reaches beyond the sentence"),
     )
+    yield Probe(
+        (torch.randn(5), 2.4, 5),
+        Bilingual("窗口比句子还宽", "the window is wider than the sentence"),
+    )
+    yield Probe((torch.randn(9), 4.6, 2), Bilingual("中心不是整数", "the center is no integer"))
+    scores = torch.tensor([3.0, -2000.0, 900.0, 902.0, 2000.0])
+    yield Probe((scores, 2.3, 1), Bilingual("评分相差很大", "the scores are far apart"))
+    low = torch.tensor([2000.0, -300.0, -301.0, -300.5, 0.0])
+    yield Probe((low, 2.0, 1), Bilingual("窗口外的评分高", "the scores outside are high"))
 
 
 def _window(scores: Tensor, center: float, radius: int) -> tuple[Tensor, Tensor]:
@@ -48,14 +58,40 @@ def _everywhere(scores: Tensor, center: float, radius: int) -> Tensor:
     )
 
 
+def _fall(scores: Tensor, center: float, radius: int) -> Tensor:
+    """Return the Gaussian at each place."""
+    return torch.exp(-_window(scores, center, radius)[1] / (2 * _half(radius)))
+
+
+def _open_window(scores: Tensor, center: float, radius: int) -> Tensor:
+    near = (torch.arange(len(scores)) - center).abs() < radius
+    return masked_softmax(scores[None], near[None])[0] * _fall(scores, center, radius)
+
+
+def _density(scores: Tensor, center: float, radius: int) -> Tensor:
+    return _local(_half)(scores, center, radius) / math.sqrt(2 * math.pi * _half(radius))
+
+
+def _bare(scores: Tensor, center: float, radius: int) -> Tensor:
+    likeness = scores.exp() * ((torch.arange(len(scores)) - center).abs() <= radius)
+    return likeness / likeness.sum() * _fall(scores, center, radius)
+
+
+_ROUNDED = Bilingual(
+    "中心可以落在两个位置之间：不要取整。",
+    "The center may lie between two places: do not round it.",
+)
+
 LOCAL_GAUSSIAN = Exercise(
     name="local-gaussian",
     task=Bilingual(
-        "写 `weights(scores, center, radius)`：local-p 的权重，"
-        "窗口内的 softmax 乘以标准差为 radius/2 的"
-        "高斯函数；scores 是一维的。",
-        "Write `weights(scores, center, radius)`: the weights of local-p, a softmax over the"
-        " window times a Gaussian of standard deviation radius/2; scores has one axis.",
+        "写 `weights(scores, center, radius)`：local-p 的权重，窗口内（距离不超过"
+        " radius，两端在内）的 softmax 乘以标准差为 radius/2 的高斯函数；scores 是一维"
+        "的，评分可大可小。",
+        "Write `weights(scores, center, radius)`: the weights of local-p, a softmax "
+        "over the window (up to a distance of radius, both ends included) times a "
+        "Gaussian of standard deviation radius/2; scores has one axis and may be of "
+        "any size.",
     ),
     solution=_local(_half),
     probes=_windows,
@@ -95,6 +131,47 @@ LOCAL_GAUSSIAN = Exercise(
                 " denominator.",
             ),
         ),
+        Mistake(
+            "edge-left-out",
+            _open_window,
+            Bilingual(
+                "距离恰好等于半径的键也在窗口里：是 `<=`，不是 `<`。",
+                "A key whose distance equals the radius is inside: `<=`, not `<`.",
+            ),
+        ),
+        Mistake(
+            "density",
+            _density,
+            Bilingual(
+                "高斯函数在这里不带归一化系数：中心处的值是 1。",
+                "The Gaussian has no normalizing factor here: it is 1 at the center.",
+            ),
+        ),
+        Mistake(
+            "no-gaussian",
+            lambda scores, center, radius: _window(scores, center, radius)[0],
+            Bilingual("还没有乘高斯函数。", "The Gaussian is missing."),
+        ),
+        Mistake(
+            "center-rounded",
+            lambda scores, center, radius: _local(_half)(scores, float(round(center)), radius),
+            _ROUNDED,
+        ),
+        Mistake(
+            "center-rounded",
+            lambda scores, center, radius: _local(_half)(scores, float(int(center)), radius),
+            _ROUNDED,
+        ),
+        Mistake(
+            "overflow",
+            _bare,
+            Bilingual(
+                "评分大时指数溢出成无穷：先减去窗口内的最大值，或者把窗口外填成 `-inf` 再做"
+                " softmax。",
+                "For large scores the exponential overflows to infinity: subtract the maximum "
+                "of the window first, or fill what is outside with `-inf` and take the softmax.",
+            ),
+        ),
     ),
 )
 
@@ -104,6 +181,7 @@ LOCAL_GAUSSIAN = Exercise(
 def _draws() -> Iterator[Probe]:
     for draws, baseline in ((3, 0.0), (5, 0.5), (2, -1.0)):
         yield Probe((torch.rand(draws).log(), torch.rand(draws), baseline))
+    yield Probe((torch.tensor([-2.0]), torch.tensor([3.0]), 1.0), Bilingual("只抽一次", "one draw"))
 
 
 def _losses_are_constants(answer: Answer) -> Finding | None:
@@ -173,6 +251,23 @@ REINFORCE = Exercise(
             Bilingual(
                 "求的是和：抽得越多，梯度越大。要取平均。",
                 "This is the sum: the more draws, the larger the gradient. Take the mean.",
+            ),
+        ),
+        Mistake(
+            "baseline-ignored",
+            lambda log_probs, losses, baseline: (losses * log_probs).mean(),
+            Bilingual(
+                "基线没有用上：从每个损失里减去它。",
+                "The baseline is not used: subtract it from every loss.",
+            ),
+        ),
+        Mistake(
+            "means-multiplied",
+            lambda log_probs, losses, baseline: (losses - baseline).mean() * log_probs.mean(),
+            Bilingual(
+                "每次抽样的损失乘它自己的对数概率，乘完再平均：平均之积不是积的平均。",
+                "The loss of a draw goes with the log-probability of that draw: multiply "
+                "first, then average.",
             ),
         ),
     ),

@@ -21,6 +21,17 @@ def _scores_and_masks() -> Iterator[Probe]:
     empty = torch.tensor([[True, True, False], [False, False, False]])
     yield Probe((scores, empty), Bilingual("有一个查询什么都看不见", "one query may see nothing"))
     yield Probe((scores.half(), mask), Bilingual("精度是 float16", "the precision is float16"))
+    yield Probe(
+        (scores.half(), empty),
+        Bilingual(
+            "精度是 float16，有一个查询什么都看不见",
+            "the precision is float16 and one query may see nothing",
+        ),
+    )
+    yield Probe(
+        (torch.randn(2, 1), torch.tensor([[True], [False]])),
+        Bilingual("只有一个键", "there is a single key"),
+    )
     large = torch.tensor([[1000.0, 999.0, 0.0], [0.0, 2000.0, 2000.0]])
     yield Probe((large, mask), Bilingual("评分很大", "the scores are large"))
     far = torch.tensor([[-5e6, -5e6, 0.0], [-4e6, 0.0, -4e6]])
@@ -85,7 +96,7 @@ def _rows_sum_to_one(answer: Answer) -> Finding | None:
     scores, mask = torch.randn(3, 4), torch.rand(3, 4) < 0.7
     mask[:, 0] = True
     sums = answer(scores, mask).sum(dim=-1)
-    if torch.allclose(sums, torch.ones(3), atol=1e-4):
+    if torch.allclose(sums.float(), torch.ones(3), atol=1e-4):
         return None
     return Finding(
         {"scores": scores, "mask": mask},
@@ -107,6 +118,29 @@ def _gradients_are_finite(answer: Answer) -> Finding | None:
     )
 
 
+_OVERFLOW = Bilingual(
+    "`exp(1000)` 溢出成无穷：取指数之前先减去一行的最大值，或者交给 `softmax`。",
+    "`exp(1000)` overflows to infinity: subtract the row's maximum before the exponential, or leave"
+    " it to `softmax`.",
+)
+
+
+def _renormalized(scores: Tensor, mask: Tensor, add: float = 0.0, floor: float = 0.0) -> Tensor:
+    weights = scores.softmax(dim=-1) * mask
+    return weights / (weights.sum(dim=-1, keepdim=True) + add).clamp(min=floor)
+
+
+def _even_where_nothing(scores: Tensor, mask: Tensor) -> Tensor:
+    return masked_softmax(scores, mask | ~mask.any(dim=-1, keepdim=True))
+
+
+_RENORMALIZED = Bilingual(
+    "先做 softmax 再遮、再除以和：看不见的键评分高时，看得见的权重先下溢成 0，除不回来。"
+    "掩码要放在 softmax 之前。",
+    "A softmax, then the mask, then a division by the sum: where a hidden key has a high score the"
+    " visible weights underflow to 0 first, and no division brings them back. Mask before the"
+    " softmax.",
+)
 _FINITE_FILL = Bilingual(
     "有限的填充值有三处破绽：一行全被遮住时，权重平分给了填充；真正的评分可能比它还低；"
     "float16 装不下它。先填 `-inf`，再另外处理全被遮住的行。",
@@ -123,10 +157,12 @@ _WRONG_AXIS = Bilingual(
 MASKED_SOFTMAX = Exercise(
     name="masked-softmax",
     task=Bilingual(
-        "写 `masked_softmax(scores, mask)`：沿最后一个轴的 softmax，mask 为 False 处权重为 0；"
-        "一行全为 False 时，权重全为 0。",
-        "Write `masked_softmax(scores, mask)`: a softmax over the last axis with weight 0 where"
-        " mask is False; a row of nothing but False gets zeros.",
+        "写 `masked_softmax(scores, mask)`：沿最后一个轴的 softmax，mask 为 False 处权"
+        "重为 0；一行全为 False 时，权重全为 0，梯度有限。评分可以很大、很小，也可以是"
+        " float16。",
+        "Write `masked_softmax(scores, mask)`: a softmax over the last axis with "
+        "weight 0 where mask is False; a row of nothing but False gets zeros and "
+        "finite gradients. Scores may be very high, very low, or float16.",
     ),
     solution=masked_softmax,
     probes=_scores_and_masks,
@@ -183,11 +219,7 @@ MASKED_SOFTMAX = Exercise(
         Mistake(
             "bare-exponentials",
             _bare_exponentials,
-            Bilingual(
-                "`exp(1000)` 溢出成无穷：取指数之前先减去一行的最大值，或者交给 `softmax`。",
-                "`exp(1000)` overflows to infinity: subtract the row's maximum before the"
-                " exponential, or leave it to `softmax`.",
-            ),
+            _OVERFLOW,
         ),
         Mistake(
             "in-place",
@@ -197,6 +229,62 @@ MASKED_SOFTMAX = Exercise(
                 "`masked_fill_` overwrites the caller's scores: take `masked_fill`, without the"
                 " underscore.",
             ),
+        ),
+        Mistake(
+            "wrong-axis",
+            lambda scores, mask: scores.masked_fill(~mask, -torch.inf).softmax(dim=1),
+            _WRONG_AXIS,
+        ),
+        Mistake(
+            "finite-fill",
+            lambda scores, mask: scores.masked_fill(~mask, -1e4).softmax(dim=-1),
+            _FINITE_FILL,
+        ),
+        Mistake(
+            "finite-fill",
+            lambda scores, mask: scores.masked_fill(~mask, -100.0).softmax(dim=-1),
+            _FINITE_FILL,
+        ),
+        Mistake(
+            "finite-fill",
+            lambda scores, mask: scores.masked_fill(~mask, -1e30).softmax(dim=-1),
+            _FINITE_FILL,
+        ),
+        Mistake("renormalized", _renormalized, _RENORMALIZED),
+        Mistake(
+            "renormalized",
+            lambda scores, mask: _renormalized(scores, mask, add=1e-9),
+            _RENORMALIZED,
+        ),
+        Mistake(
+            "renormalized",
+            lambda scores, mask: _renormalized(scores, mask, floor=1e-6),
+            _RENORMALIZED,
+        ),
+        Mistake(
+            "bare-exponentials",
+            lambda scores, mask: (
+                (scores.exp() * mask) / ((scores.exp() * mask).sum(dim=-1, keepdim=True) + 1e-9)
+            ),
+            _OVERFLOW,
+        ),
+        Mistake(
+            "even-where-nothing",
+            _even_where_nothing,
+            Bilingual(
+                "什么都看不见的一行也分到了权重：这样的行要全为 0。",
+                "A row that may see nothing gets weight all the same: such rows are all zeros.",
+            ),
+        ),
+        Mistake(
+            "mask-ignored",
+            lambda scores, mask: scores.softmax(dim=-1),
+            Bilingual("掩码没有用上。", "The mask is not used."),
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda scores, mask: masked_softmax(scores.softmax(dim=-1), mask),
+            Bilingual("softmax 做了两次。", "The softmax was taken twice."),
         ),
     ),
     laws=(

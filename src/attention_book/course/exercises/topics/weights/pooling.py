@@ -22,14 +22,47 @@ def _scores_and_values() -> Iterator[Probe]:
         (torch.randn(2, 3, 5), torch.randn(2, 5, 1)),
         Bilingual("前面还有批量的轴", "a batch axis comes first"),
     )
+    far_apart = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -1001.0, -1000.0]])
+    yield Probe((far_apart, torch.randn(3, 2)), Bilingual("评分相差很大", "scores are far apart"))
+    yield Probe(
+        (torch.randn(2, 1), torch.randn(1, 3)), Bilingual("只有一个键", "there is a single key")
+    )
+
+
+def _of_exponentials(likeness: Tensor, values: Tensor) -> Tensor:
+    return likeness / likeness.sum(dim=-1, keepdim=True) @ values
+
+
+def _of_the_highest(scores: Tensor, values: Tensor) -> Tensor:
+    highest = scores == scores.amax(dim=-1, keepdim=True)
+    return highest.to(values.dtype) @ values
+
+
+_OVERFLOW = Bilingual(
+    "`exp(1000)` 是无穷大，`exp(-1000)` 是 0：取指数之前，每一行减去它自己的最大值，"
+    "或者交给 `softmax`。",
+    "`exp(1000)` is infinite and `exp(-1000)` is 0: before the exponential, subtract from each row"
+    " its own maximum, or leave it to `softmax`.",
+)
+_COMPETING_QUERIES = Bilingual(
+    "现在是各个查询在争同一个键：一个查询的权重要沿键（最后一个轴）相加为 1。",
+    "Here the queries compete for each key: the weights of one query sum to 1 over the keys, the"
+    " last axis.",
+)
+_NO_SCALE = Bilingual(
+    "评分在这里不再除以什么：直接做 softmax。",
+    "The scores are not divided by anything here: take their softmax as they are.",
+)
 
 
 ATTENTION_POOLING = Exercise(
     name="attention-pooling",
     task=Bilingual(
-        "写 `pool(scores, values)`：把评分（查询，键）变成权重，对值（键，特征）求加权平均。",
-        "Write `pool(scores, values)`: turn scores (query, key) into weights, and average the"
-        " values (key, feature) with them.",
+        "写 `pool(scores, values)`：把评分（查询，键）变成权重，对值（键，特征）求加权"
+        "平均；前面可以还有批量的轴，评分可大可小。",
+        "Write `pool(scores, values)`: turn scores (query, key) into weights, and "
+        "average the values (key, feature) with them; batch axes may come first, and "
+        "scores may be of any size.",
     ),
     solution=lambda scores, values: scores.softmax(dim=-1) @ values,
     probes=_scores_and_values,
@@ -37,11 +70,7 @@ ATTENTION_POOLING = Exercise(
         Mistake(
             "wrong-axis",
             lambda scores, values: scores.softmax(dim=-2) @ values,
-            Bilingual(
-                "现在是各个查询在争同一个键：一个查询的权重要沿键（最后一个轴）相加为 1。",
-                "Here the queries compete for each key: the weights of one query sum to 1 over"
-                " the keys, the last axis.",
-            ),
+            _COMPETING_QUERIES,
         ),
         Mistake(
             "not-normalized",
@@ -77,6 +106,61 @@ ATTENTION_POOLING = Exercise(
                 "Every key has the same weight: the scores are not used.",
             ),
         ),
+        Mistake(
+            "wrong-axis", lambda scores, values: scores.softmax(dim=0) @ values, _COMPETING_QUERIES
+        ),
+        Mistake(
+            "wrong-axis", lambda scores, values: scores.softmax(dim=1) @ values, _COMPETING_QUERIES
+        ),
+        Mistake(
+            "overflow", lambda scores, values: _of_exponentials(scores.exp(), values), _OVERFLOW
+        ),
+        Mistake(
+            "overflow",
+            lambda scores, values: _of_exponentials((scores - scores.max()).exp(), values),
+            _OVERFLOW,
+        ),
+        Mistake(
+            "overflow",
+            lambda scores, values: (
+                (scores - scores.max()).exp()
+                @ values
+                / ((scores - scores.max()).exp().sum(dim=-1, keepdim=True) + 1e-8)
+            ),
+            _OVERFLOW,
+        ),
+        Mistake(
+            "sign",
+            lambda scores, values: (-scores).softmax(dim=-1) @ values,
+            Bilingual(
+                "符号反了：评分越高，权重越大。",
+                "The sign is reversed: a higher score means a larger weight.",
+            ),
+        ),
+        Mistake(
+            "scaled",
+            lambda scores, values: (scores / scores.shape[-1] ** 0.5).softmax(dim=-1) @ values,
+            _NO_SCALE,
+        ),
+        Mistake(
+            "scaled",
+            lambda scores, values: (scores / values.shape[-1] ** 0.5).softmax(dim=-1) @ values,
+            _NO_SCALE,
+        ),
+        Mistake(
+            "highest-only",
+            _of_the_highest,
+            Bilingual(
+                "只取了评分最高的键：软注意力让每个键都有一份。",
+                "Only the key of the highest score is taken: with soft attention every key has "
+                "a share.",
+            ),
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda scores, values: scores.softmax(dim=-1).softmax(dim=-1) @ values,
+            Bilingual("softmax 做了两次。", "The softmax was taken twice."),
+        ),
     ),
 )
 
@@ -97,6 +181,9 @@ def _points() -> Iterator[Probe]:
         (far, keys, values, 1.0),
         Bilingual("一个查询离所有的键都很远", "one query is far from all keys"),
     )
+    yield Probe(
+        (queries, keys[:1], values[:1], 0.1), Bilingual("只有一个键", "there is a single key")
+    )
 
 
 def _regression(score: Callable[[Tensor, float], Tensor], dim: int = -1) -> Callable[..., Tensor]:
@@ -113,17 +200,34 @@ def _densities(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
     return (-(((queries[:, None] - keys) / bandwidth) ** 2) / 2).exp()
 
 
-def _quotient(queries: Tensor, keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
+def _quotient(
+    queries: Tensor, keys: Tensor, values: Tensor, bandwidth: float, add: float = 0.0
+) -> Tensor:
     likeness = _densities(queries, keys, bandwidth)
-    return likeness @ values / likeness.sum(dim=-1)
+    return likeness @ values / (likeness.sum(dim=-1) + add)
+
+
+def _nearest(queries: Tensor, keys: Tensor, values: Tensor, bandwidth: float) -> Tensor:
+    return values[(queries[:, None] - keys).abs().argmin(dim=-1)]
+
+
+_UNDERFLOW = Bilingual(
+    "离所有键都远时，每个核值都下溢成 0，于是 0/0；分母加一个小数，结果就成了 0。"
+    "对核取对数再做 softmax，公式不变，却不会下溢。",
+    "Far from all keys every kernel value underflows to 0, hence 0/0; with a small number added"
+    " below, the result is 0. A softmax of the kernel's logarithm is the same formula and does"
+    " not underflow.",
+)
 
 
 NADARAYA_WATSON = Exercise(
     name="nadaraya-watson",
     task=Bilingual(
-        "写 `predict(queries, keys, values, bandwidth)`：高斯核的 Nadaraya–Watson 回归。",
-        "Write `predict(queries, keys, values, bandwidth)`: Nadaraya–Watson regression with a"
-        " Gaussian kernel.",
+        "写 `predict(queries, keys, values, bandwidth)`：高斯核的 Nadaraya–Watson 回归"
+        "；查询离所有的键都很远时，结果也要对。",
+        "Write `predict(queries, keys, values, bandwidth)`: Nadaraya–Watson regression "
+        "with a Gaussian kernel; it must come out right for a query far from all keys, "
+        "too.",
     ),
     solution=lambda queries, keys, values, bandwidth: nadaraya_watson(
         queries, keys, values, bandwidth=bandwidth
@@ -183,11 +287,55 @@ NADARAYA_WATSON = Exercise(
         Mistake(
             "underflow",
             _quotient,
+            _UNDERFLOW,
+        ),
+        Mistake(
+            "underflow",
+            lambda queries, keys, values, h: _quotient(queries, keys, values, h, 1e-8),
+            _UNDERFLOW,
+        ),
+        Mistake(
+            "underflow",
+            lambda queries, keys, values, h: _quotient(queries, keys, values, h, 1e-30),
+            _UNDERFLOW,
+        ),
+        Mistake(
+            "sign",
+            _regression(lambda d, h: (d / h) ** 2 / 2),
             Bilingual(
-                "离所有键都远时，每个核值都下溢成 0，于是 0/0。"
-                "对核取对数再做 softmax，公式不变，却不会下溢。",
-                "Far from all keys every kernel value underflows to 0, hence 0/0. A softmax of"
-                " the kernel's logarithm is the same formula and does not underflow.",
+                "指数里少了负号：越远的键，权重越小。",
+                "The minus sign of the exponent is missing: keys further away weigh less.",
+            ),
+        ),
+        Mistake(
+            "no-bandwidth",
+            _regression(lambda d, h: -(d**2) / 2),
+            Bilingual("带宽没有用上。", "The bandwidth is not used."),
+        ),
+        Mistake(
+            "nearest-only",
+            _nearest,
+            Bilingual(
+                "只取了最近的键：核回归是所有键的加权平均。",
+                "Only the nearest key is taken: kernel regression is a weighted average over "
+                "all keys.",
+            ),
+        ),
+        Mistake(
+            "plain-average",
+            lambda queries, keys, values, h: values.mean().expand(len(queries)),
+            Bilingual(
+                "每个键的权重都一样：距离没有用上。",
+                "Every key has the same weight: the distances are not used.",
+            ),
+        ),
+        Mistake(
+            "softmax-of-kernel",
+            lambda queries, keys, values, h: _densities(queries, keys, h).softmax(dim=-1) @ values,
+            Bilingual(
+                "对核值又取了一次指数：softmax 的输入是核的对数。",
+                "This takes the exponential of the kernel once more: what goes into the "
+                "softmax is the kernel's logarithm.",
             ),
         ),
     ),

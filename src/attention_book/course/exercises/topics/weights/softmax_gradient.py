@@ -14,10 +14,24 @@ def _weights_and_gradients() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 5).softmax(dim=-1), torch.randn(3, 5)))
     hidden = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
     yield Probe((hidden, torch.randn(2, 3)), Bilingual("有的权重是 0", "some weights are 0"))
+    yield Probe(
+        (torch.randn(3, 3).softmax(dim=-1), torch.randn(3, 3)),
+        Bilingual("查询与键一样多", "there are as many queries as keys"),
+    )
 
 
 def _backward(weights: Tensor, gradient: Tensor) -> Tensor:
     return weights * (gradient - (weights * gradient).sum(dim=-1, keepdim=True))
+
+
+_MIXED = Bilingual(
+    "把各个查询混在一起了：每一行各自求和。",
+    "This mixes the queries: sum within each row.",
+)
+_TWICE = Bilingual(
+    "`weights` 已经是 softmax 的结果：不要再做一次。",
+    "`weights` is the result of the softmax already: do not take it again.",
+)
 
 
 SOFTMAX_BACKWARD = Exercise(
@@ -65,9 +79,58 @@ SOFTMAX_BACKWARD = Exercise(
         Mistake(
             "wrong-axis",
             lambda weights, gradient: weights * (gradient - (weights * gradient).sum(dim=0)),
+            _MIXED,
+        ),
+        Mistake(
+            "wrong-axis",
+            lambda weights, gradient: weights * (gradient - (weights * gradient).sum()),
+            _MIXED,
+        ),
+        Mistake(
+            "no-kept-axis",
+            lambda weights, gradient: weights * (gradient - (weights * gradient).sum(dim=-1)),
             Bilingual(
-                "把各个查询混在一起了：每一行各自求和。",
-                "This mixes the queries: sum within each row.",
+                "和少了一个轴，减的时候对错了行：求和时加上 `keepdim=True`。",
+                "The sum has lost its axis and is subtracted from the wrong rows: sum with "
+                "`keepdim=True`.",
+            ),
+        ),
+        Mistake(
+            "plain-sum",
+            lambda weights, gradient: weights * (gradient - gradient.sum(dim=-1, keepdim=True)),
+            Bilingual(
+                "减去的是按权重求的平均，不是普通的和。",
+                "What is subtracted is the mean under the weights, not the plain sum.",
+            ),
+        ),
+        Mistake(
+            "weights-missing",
+            lambda weights, gradient: gradient - (weights * gradient).sum(dim=-1, keepdim=True),
+            Bilingual(
+                "外面还要乘以权重：权重为 0 的键，评分的梯度也是 0。",
+                "The weights are missing outside: where a weight is 0, so is the gradient of "
+                "its score.",
+            ),
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda weights, gradient: _backward(weights.softmax(dim=-1), gradient),
+            _TWICE,
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda weights, gradient: (
+                weights
+                * (gradient - (weights.softmax(dim=-1) * gradient).sum(dim=-1, keepdim=True))
+            ),
+            _TWICE,
+        ),
+        Mistake(
+            "divided-by-weights",
+            lambda weights, gradient: _backward(weights, gradient) * weights / weights,
+            Bilingual(
+                "除以了权重：权重为 0 时是 0/0。",
+                "Divided by the weights: where one is 0, this is 0/0.",
             ),
         ),
     ),
