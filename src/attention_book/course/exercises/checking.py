@@ -102,10 +102,10 @@ def verdict_on(exercise: Exercise, answer: Any, language: str | None = None) -> 
 
     Draws from the global random numbers: ``check`` keeps them.
     """
-    return _verdict(Trial(exercise), answer, language)
+    return _verdict(_Trial(exercise), answer, language)
 
 
-class Trial:
+class _Trial:
     """The inputs of an exercise, with what the solution and the known mistakes make of them.
 
     All of it is the same for every answer; ``check`` makes it once.
@@ -137,11 +137,11 @@ class Trial:
 
 
 @cache
-def _trial(name: str, seed: int) -> Trial:
-    return Trial(EXERCISES[name])
+def _trial(name: str, seed: int) -> _Trial:
+    return _Trial(EXERCISES[name])
 
 
-def _verdict(trial: Trial, answer: Any, language: Language | None) -> Verdict:
+def _verdict(trial: _Trial, answer: Any, language: str | None) -> Verdict:
     exercise = trial.exercise
     function = _as_function(exercise, answer)
     checks = len(trial.probes) + len(exercise.laws)
@@ -179,7 +179,7 @@ def _as_function(exercise: Exercise, answer: Any) -> Answer | None:
 ALONE = ("endless", "state", "no-gradient")
 
 
-def _try(trial: Trial, function: Answer) -> list[Tried]:
+def _try(trial: _Trial, function: Answer) -> list[Tried]:
     """Call the answer with each input, up to one with which it does not end."""
     tried = []
     for probe, right in zip(trial.probes, trial.right, strict=True):
@@ -257,7 +257,7 @@ def _cut_off(arguments: tuple[Any, ...], value: Any) -> bool:
     return asked and isinstance(value, Tensor) and not value.requires_grad
 
 
-def _recognized(trial: Trial, tried: list[Tried]) -> Mistake | None:
+def _recognized(trial: _Trial, tried: list[Tried]) -> Mistake | None:
     """Return the known mistake that explains best what the answer does.
 
     Only probes on which a mistake shows can tell. The answer must be right on none of them,
