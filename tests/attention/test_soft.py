@@ -276,7 +276,7 @@ def test_a_bias_is_added_to_the_scores(shape, masked, dtype):
 def test_a_bias_gives_each_head_its_own_scores():
     queries, keys, values = draw(2, 3)
     bias = some_bias(3, 3, 5)
-    output = dot_product_attention(queries, keys, values, bias=bias)
+    output = dot_product_attention(queries, keys, values, bias=bias[None])
     for head in range(3):
         tensors = (tensor[:, head] for tensor in (queries, keys, values))
         torch.testing.assert_close(
@@ -384,10 +384,11 @@ def test_dropout_is_a_probability():
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("masked", [False, True])
 def test_causal_is_the_causal_mask(masked, biased):
-    queries, keys, values = draw()
-    mask = torch.rand(3, 5) < 0.6 if masked else None
-    bias = torch.randn(3, 5, dtype=torch.float64) if biased else None
-    past = causal_mask(3, 5)
+    _, keys, values = draw()
+    queries = torch.randn_like(keys)
+    mask = torch.rand(5, 5) < 0.6 if masked else None
+    bias = torch.randn(5, 5, dtype=torch.float64) if biased else None
+    past = causal_mask(5)
     output = dot_product_attention(queries, keys, values, mask, bias=bias, is_causal=True)
     both = past if mask is None else past & mask
     expected = dot_product_weights(queries, keys, both, bias=bias) @ values

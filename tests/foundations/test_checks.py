@@ -79,9 +79,17 @@ def test_each_key_needs_one_value(shape):
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("mask", [torch.ones(2, 2), torch.ones(2, 2).int(), [[True]], None])
-def test_only_booleans_are_masks(mask):
-    with pytest.raises(TypeError, match=r"mask: expected a boolean .* a float is a bias"):
+@pytest.mark.parametrize(
+    ("mask", "cure"),
+    [
+        (torch.ones(2, 2), "float32; a float is a bias, never a mask"),
+        (torch.ones(2, 2).int(), r"int32; 1 .* with mask\.bool\(\)"),
+        ([[True]], r"list; torch\.as_tensor\(mask, dtype=torch\.bool\)"),
+        (None, "NoneType$"),
+    ],
+)
+def test_only_booleans_are_masks(mask, cure):
+    with pytest.raises(TypeError, match=f"mask: expected a boolean .* got .*{cure}"):
         checks.check_boolean("mask", mask, "may attend")
 
 

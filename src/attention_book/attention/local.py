@@ -28,7 +28,7 @@ class LocalAttention(nn.Module):
     .. math:: \\alpha_{ij} = \\operatorname{softmax}_j a(q_i, k_j)
         \\quad \\text{over } |i - j| \\le \\text{radius}
 
-    Luong et al. (2015), section 3.2.
+    Query i stands at key i, however many there are of either. Luong et al. (2015), section 3.2.
 
     Args:
         score: A scoring function, for example

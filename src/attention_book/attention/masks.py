@@ -1,8 +1,9 @@
 """Attention masks: which query may attend to which key.
 
 In this package a mask is a boolean tensor, True means "may attend", and its
-shape broadcasts to (\\*batch, query, key). Masks combine with ``&``. Masks of
-other conventions are converted once, at the edge, by the functions of
+shape broadcasts to (\\*batch, query, key). Two axes are always (query, key), never (batch, key):
+a mask of the keys alone has an axis of length 1 for the queries. Masks combine with ``&``. Masks
+of other conventions are converted once, at the edge, by the functions of
 :mod:`attention_book.attention.masks`.
 """
 
@@ -17,6 +18,7 @@ from attention_book.attention.positions.scheme import distances
 from attention_book.foundations.checks import (
     check_boolean,
     check_floating,
+    check_leading_axes,
     check_radius,
     reject_where,
 )
@@ -33,6 +35,10 @@ def check_mask(
 ) -> None:
     """Check that ``mask`` is a mask for ``queries_count`` queries and ``keys_count`` keys.
 
+    Two axes are (query, key). Where there are several leading axes, a mask has all of them (each
+    may be of length 1) or none: three axes for scores (batch, head, query, key) could count
+    examples or heads, and which would depend on two sizes that may happen to agree.
+
     Args:
         mask: The tensor to check.
         queries_count: Number of queries of each example.
@@ -42,27 +48,36 @@ def check_mask(
 
     Raises:
         TypeError: if ``mask`` is not a boolean tensor.
-        ValueError: if its shape does not broadcast to (\\*batch, query, key), or it
-            is on another device.
+        ValueError: if its shape does not broadcast to (\\*batch, query, key), if it has some of
+            the leading axes and not all, or if it is on another device.
 
     >>> check_mask(causal_mask(3), 3, 3)
     >>> check_mask(torch.zeros(3, 3), 3, 3)
     Traceback (most recent call last):
         ...
     TypeError: mask: expected a boolean tensor (True = may attend), got torch.float32; a float is \
-a bias, never a mask: convert it with mask_from_additive
+a bias, never a mask: 0 and -inf become one with mask_from_additive, 1 and 0 with mask.bool()
     """
     check_boolean("mask", mask, "may attend")
     shape = tuple(mask.shape)
     expected = (*(shape[:-2] if batch is None else batch), queries_count, keys_count)
+    check_leading_axes("mask", mask, expected)
     sizes = zip(reversed(shape), reversed(expected), strict=False)
     fits = all(have in (1, want) for have, want in sizes)
     if not (fits and 2 <= len(shape) <= len(expected)):
         wanted = ("*batch", queries_count, keys_count) if batch is None else expected
+        way = ""
+        if len(shape) == 2:
+            rest = ", None" * max(1, len(expected) - 2)
+            way = (
+                f"; a mask (batch, key) needs axes for the rest: mask[:{rest}, :] where True is a "
+                "real key, mask_from_key_padding where True is padding"
+            )
+        elif len(shape) == 1:
+            way = "; mask[None] for the keys alone, and lengths with mask_from_lengths"
         raise ValueError(
             f"mask: expected a shape that broadcasts to (*batch, query, key) = {wanted}, "
-            f"got {shape}; lengths and key paddings are converted with "
-            "mask_from_lengths and mask_from_key_padding"
+            f"got {shape}{way}"
         )
     if device is not None and mask.device != device:
         raise ValueError(f"mask: expected a mask on the device {device}, got one on {mask.device}")
@@ -122,7 +137,9 @@ def causal_mask(
         num_queries: Number of queries.
         num_keys: Number of keys; as many as queries when None.
         offset: Position of the first query among the keys: 3 when three earlier
-            keys are kept from previous steps.
+            keys are kept from previous steps. With 0 the first query stands at the first key,
+            however many keys there are; with ``num_keys - num_queries`` the last query stands
+            at the last key.
         device: Where to create the mask.
 
     Raises:
@@ -166,6 +183,29 @@ def window_mask(
     distance = _distance(num_queries, num_keys, device)
     near = distance.abs() <= radius
     return near & (distance <= 0) if causal else near
+
+
+def check_causal(num_queries: int, num_keys: int) -> None:
+    """Check, where a call is causal, that it is plain where its queries stand among the keys.
+
+    Raises:
+        ValueError: if there are not as many keys as queries.
+
+    >>> check_causal(2, 10)
+    Traceback (most recent call last):
+        ...
+    ValueError: is_causal: expected as many keys as queries, got 2 queries and 10 keys; leave it \
+out and give a mask: causal_mask(2, 10, offset=0) where the first query stands at the first key, \
+causal_mask(2, 10, offset=8) where the last query stands at the last key
+    """
+    if num_queries != num_keys:
+        counts = f"{num_queries}, {num_keys}"
+        raise ValueError(
+            f"is_causal: expected as many keys as queries, got {num_queries} queries and "
+            f"{num_keys} keys; leave it out and give a mask: causal_mask({counts}, offset=0) where "
+            f"the first query stands at the first key, causal_mask({counts}, "
+            f"offset={num_keys - num_queries}) where the last query stands at the last key"
+        )
 
 
 def leave_one_out_mask(
@@ -213,6 +253,8 @@ def mask_from_key_padding(
 ) -> Bool[Tensor, "*batch 1 key"]:
     """Convert the ``key_padding_mask`` of ``nn.MultiheadAttention``, where True means padding.
 
+    A tokenizer's attention mask says the opposite: :func:`mask_from_attention_mask`.
+
     Raises:
         TypeError: if ``key_padding_mask`` is not boolean.
 
@@ -223,58 +265,105 @@ def mask_from_key_padding(
     return ~key_padding_mask[..., None, :]
 
 
+def mask_from_attention_mask(
+    attention_mask: Shaped[Tensor, "*batch key"],
+) -> Bool[Tensor, "*batch 1 key"]:
+    """Convert a tokenizer's ``attention_mask``: 1 (or True) is a real token, 0 is padding.
+
+    Raises:
+        ValueError: if there is a number other than 0 and 1.
+
+    >>> mask_from_attention_mask(torch.tensor([[1, 1, 0]]))
+    tensor([[[ True,  True, False]]])
+    """
+    _check_zeros_and_ones(
+        attention_mask,
+        "attention_mask",
+        "only the numbers 0 (padding) and 1 (real); for 0 and -inf use mask_from_additive",
+    )
+    return (attention_mask != 0)[..., None, :]
+
+
 def mask_from_ignore(ignore: Shaped[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
     """Convert a mask that marks what to ignore.
 
     It may be boolean (True = ignore: the ``attn_mask`` of ``nn.MultiheadAttention``)
-    or made of the numbers 0 and 1 (1 = ignore: common in Keras tutorials).
+    or made of the numbers 0 and 1 (1 = ignore: common in Keras tutorials). A tokenizer's
+    attention mask says the opposite and looks the same; no function can tell them apart, but for
+    numbers that would ignore everything: :func:`mask_from_attention_mask`.
 
     Raises:
-        ValueError: if there is a number other than 0 and 1.
+        ValueError: if there is a number other than 0 and 1, or none but 1.
 
     >>> mask_from_ignore(torch.tensor([[0, 0, 1]]))
     tensor([[ True,  True, False]])
     """
     if ignore.dtype == torch.bool:
         return ~ignore
-    reject_where(
-        (ignore != 0) & (ignore != 1),
+    _check_zeros_and_ones(
         ignore,
         "ignore",
         "only the numbers 0 (see) and 1 (ignore); for 0 and -inf use mask_from_additive",
     )
+    if ignore.numel() and (ignore == 1).all():
+        raise ValueError(
+            "ignore: expected a 0 (see) somewhere, got 1 (ignore) everywhere; a tokenizer's "
+            "attention mask (1 = real) becomes a mask with mask_from_attention_mask"
+        )
     return ignore == 0
 
 
+def _check_zeros_and_ones(numbers: Tensor, name: str, expected: str) -> None:
+    if numbers.dtype != torch.bool:
+        reject_where((numbers != 0) & (numbers != 1), numbers, name, expected)
+
+
 def mask_from_additive(
-    bias: Float[Tensor, "*shape"], *, blocked: float = -math.inf
+    bias: Float[Tensor, "*shape"], *, blocked: float | None = None
 ) -> Bool[Tensor, "*shape"]:
     """Convert a mask that is added to the scores: 0 keeps a key, ``-inf`` hides it.
 
     Args:
         bias: The tensor that some code adds to its scores.
         blocked: Everything from here down blocks; a tutorial that writes -1e9 needs
-            ``blocked=-1e9``.
+            ``blocked=-1e9``. None: -inf, and the lowest number of the tensor's type, with which
+            Hugging Face fills its masks.
 
     Raises:
         TypeError: if ``bias`` is not floating point.
         ValueError: if there is a number between the two, for then the tensor is a bias,
             not a mask; or if ``blocked`` is not negative.
 
-    >>> mask_from_additive(torch.tensor([[0.0, float("-inf")]]))
+    >>> mask_from_additive(torch.tensor([[0.0, float("-inf"), torch.finfo(torch.float32).min]]))
+    tensor([[ True, False, False]])
+    >>> mask_from_additive(torch.tensor([[0.0, -1e9]]), blocked=-1e9)
     tensor([[ True, False]])
     """
     check_floating("bias", bias)
-    if not blocked < 0:
+    lowest = torch.finfo(bias.dtype).min if blocked is None else blocked
+    if not lowest < 0:
         raise ValueError(f"blocked: expected a negative number, got {blocked}")
     allowed = bias == 0
+    bad = ~allowed & ~(bias <= lowest)
     reject_where(
-        ~allowed & ~(bias <= blocked),
+        bad,
         bias,
         "bias",
-        f"only 0 (see) and numbers <= {blocked} (blocked); anything else is a bias, not a mask",
+        f"only 0 (see) and numbers <= {lowest} (blocked); anything else is a bias, not a mask"
+        + _blocking_number(bias, bad),
     )
     return allowed
+
+
+def _blocking_number(bias: Tensor, bad: Tensor) -> str:
+    """Say which ``blocked`` would do, where the numbers that are not 0 all look like one."""
+    others = bias[bad]
+    if (others == 1).all():
+        return "; 1 (see) and 0 become one with bias.bool()"
+    large = -1e3  # no score that a model is trained to give is as low
+    if others.numel() and (others <= large).all():  # not NaN either
+        return f", unless it blocks with that number: mask_from_additive(bias, blocked={others.max().item()})"
+    return ", and goes to a call as bias="
 
 
 def ignore_from_mask(mask: Mask) -> Mask:

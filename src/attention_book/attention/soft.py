@@ -8,7 +8,7 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.masks import causal_mask, check_mask
+from attention_book.attention.masks import causal_mask, check_causal, check_mask
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import (
@@ -96,12 +96,14 @@ def dot_product_attention(
             key more or less likely; what the mask hides stays hidden.
         is_causal: Query i sees only the keys up to its own position, as with
             :func:`~attention_book.attention.causal_mask`; alone it reaches the fused kernel,
-            which then computes only what is seen.
+            which then computes only what is seen. There are as many keys as queries then; else a
+            mask has to say where the first query stands.
         dropout: Probability of dropping a weight; pass 0 outside training.
 
     Raises:
         TypeError: if ``mask`` is not boolean, or ``bias`` not of the scores' type.
-        ValueError: if the shapes do not fit; in strict mode also if a visible score is NaN.
+        ValueError: if the shapes do not fit, or the call is causal and there are more or fewer
+            keys than queries; in strict mode also if a visible score is NaN.
 
     >>> import torch
     >>> values = torch.tensor([[0.0], [1.0]])
@@ -114,19 +116,16 @@ def dot_product_attention(
     check_same_features(queries, keys)
     check_values(keys, values)
     check_probability("dropout", dropout)
-    if is_causal and not (mask is None and bias is None):  # the kernel accepts only one of them
-        past = causal_mask(queries.shape[-2], keys.shape[-2], device=queries.device)
-        mask, is_causal = past if mask is None else mask & past, False
+    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
     if mask is not None:
-        check_mask(
-            mask,
-            queries.shape[-2],
-            keys.shape[-2],
-            batch=queries.shape[:-2],
-            device=queries.device,
-        )
+        check_mask(mask, num_queries, num_keys, batch=queries.shape[:-2], device=queries.device)
     if bias is not None:
         check_bias(bias, queries, keys)
+    if is_causal:
+        check_causal(num_queries, num_keys)
+        if not (mask is None and bias is None):  # the kernel accepts only one of them
+            past = causal_mask(num_queries, device=queries.device)
+            mask, is_causal = past if mask is None else mask & past, False
     output = _fused(queries, keys, values, _added(bias, mask), is_causal, scale, dropout)
     if is_strict() and output.isnan().any():  # the fused kernel can't say which number it was
         dot_product_weights(queries, keys, mask, scale=scale, bias=bias)

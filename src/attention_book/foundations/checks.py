@@ -198,9 +198,27 @@ def check_boolean(name: str, mask: Tensor, true_means: str) -> None:
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise TypeError(
-            f"{name}: expected a boolean tensor (True = {true_means}), got {_kind(mask)}; "
-            "a float is a bias, never a mask: convert it with mask_from_additive"
+            f"{name}: expected a boolean tensor (True = {true_means}), got {_kind(mask)}"
+            f"{_way_to_boolean(name, mask, true_means)}"
         )
+
+
+def _way_to_boolean(name: str, mask: object, true_means: str) -> str:
+    """Say how what was given becomes a boolean mask, in calls that work."""
+    if not isinstance(mask, Tensor):
+        arrays = isinstance(mask, list | tuple) or hasattr(mask, "__array__")
+        return f"; torch.as_tensor({name}, dtype=torch.bool) makes one of 1 and 0" if arrays else ""
+    if mask.is_floating_point():
+        return (
+            "; a float is a bias, never a mask: 0 and -inf become one with mask_from_additive, "
+            f"1 and 0 with {name}.bool()"
+        )
+    keys_alone = f", and of (batch, key) with {name}.bool()[:, None, :]"
+    return (
+        f"; 1 (= {true_means}) and 0 become one with {name}.bool()"
+        + (keys_alone if true_means == "may attend" else "")
+        + f", and where 1 means the opposite, with {name} == 0"
+    )
 
 
 def check_bias(bias: Tensor, queries: Tensor, keys: Tensor) -> None:
@@ -208,16 +226,34 @@ def check_bias(bias: Tensor, queries: Tensor, keys: Tensor) -> None:
 
     Raises:
         TypeError: if it is not of the type of the queries; a mask is no bias.
-        ValueError: if its shape does not broadcast to (\\*batch, query, key).
+        ValueError: if its shape does not broadcast to (\\*batch, query, key), or it has some of
+            the leading axes and not all: three for four could count examples or heads.
     """
     if not isinstance(bias, Tensor) or bias.dtype != queries.dtype:
         raise TypeError(f"bias: expected a tensor of {queries.dtype}, got {_kind(bias)}")
     expected = (*queries.shape[:-1], keys.shape[-2])
+    check_leading_axes("bias", bias, expected)
     sizes = zip(reversed(bias.shape), reversed(expected), strict=False)
     if not 2 <= bias.ndim <= len(expected) or any(have not in (1, want) for have, want in sizes):
         raise ValueError(
             f"bias: expected a shape that broadcasts to (*batch, query, key) = {expected}, "
             f"got {tuple(bias.shape)}"
+        )
+
+
+def check_leading_axes(name: str, tensor: Tensor, expected: tuple[int, ...]) -> None:
+    """Check that a mask or a bias has all leading axes of ``expected``, or none.
+
+    Raises:
+        ValueError: if it has some of them, and one is longer than 1.
+    """
+    shape, missing = tuple(tensor.shape), len(expected) - tensor.ndim
+    if len(expected) > tensor.ndim > 2 and any(size != 1 for size in shape[:-2]):
+        raise ValueError(
+            f"{name}: expected 2 axes (query, key) or all {len(expected)} of {expected}, got "
+            f"{shape}, whose leading axes could be any of these; {name}[:{', None' * missing}] "
+            f"where they are the first (examples), {name}[{', '.join(['None'] * missing)}] where "
+            "they are the last (heads)"
         )
 
 

@@ -14,12 +14,12 @@ BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 23, 31, 5, 7
 TILES = {"query_tile": 4, "key_tile": 6}
 EXACT = {torch.float64: {"rtol": 0, "atol": 1e-12}, torch.float32: {"rtol": 0, "atol": 1e-6}}
 MASKS = {
-    "none": lambda: None,
-    "full": lambda: torch.rand(BATCH, HEADS, QUERIES, KEYS) < 0.5,
-    "for all heads": lambda: torch.rand(BATCH, 1, QUERIES, KEYS) < 0.5,
-    "for all examples": lambda: torch.rand(QUERIES, KEYS) < 0.5,
-    "keys": lambda: torch.rand(BATCH, 1, 1, KEYS) < 0.5,
-    "queries": lambda: torch.rand(BATCH, 1, QUERIES, 1) < 0.5,
+    "none": lambda keys=KEYS: None,
+    "full": lambda keys=KEYS: torch.rand(BATCH, HEADS, QUERIES, keys) < 0.5,
+    "for all heads": lambda keys=KEYS: torch.rand(BATCH, 1, QUERIES, keys) < 0.5,
+    "for all examples": lambda keys=KEYS: torch.rand(QUERIES, keys) < 0.5,
+    "keys": lambda keys=KEYS: torch.rand(BATCH, 1, 1, keys) < 0.5,
+    "queries": lambda keys=KEYS: torch.rand(BATCH, 1, QUERIES, 1) < 0.5,
 }
 
 
@@ -45,7 +45,8 @@ def plain(queries, keys, values, mask=None, *, scale=None, is_causal=False):
 @pytest.mark.parametrize("kind", MASKS)
 @pytest.mark.parametrize("dtype", EXACT, ids=str)
 def test_equal_to_the_formula_with_its_gradients(dtype, kind, is_causal):
-    mask, inputs = MASKS[kind](), draw(dtype)
+    keys = QUERIES if is_causal else KEYS
+    mask, inputs = MASKS[kind](keys), draw(dtype, keys=keys)
     inputs = [tensor.requires_grad_() for tensor in inputs]
     output = tiled_attention(*inputs, mask, is_causal=is_causal, **TILES)
     expected = plain(*inputs, mask, is_causal=is_causal)
@@ -66,7 +67,7 @@ def test_equal_to_the_formula_with_its_gradients(dtype, kind, is_causal):
 )
 def test_any_tiles_of_any_lengths(queries, keys, query_tile, key_tile, is_causal):
     torch.manual_seed(5)
-    inputs = draw(queries=queries, keys=keys)
+    inputs = draw(queries=queries, keys=queries if is_causal else keys)
     tiled = tiled_attention(*inputs, query_tile=query_tile, key_tile=key_tile, is_causal=is_causal)
     torch.testing.assert_close(tiled, plain(*inputs, is_causal=is_causal), **EXACT[tiled.dtype])
 
@@ -75,7 +76,8 @@ def test_equal_to_the_fused_kernel_with_another_scale():
     inputs, mask = draw(), MASKS["full"]()
     fused = dot_product_attention(*inputs, mask, scale=0.7)
     torch.testing.assert_close(tiled_attention(*inputs, mask, scale=0.7, **TILES), fused)
-    causal = dot_product_attention(*inputs, causal_mask(QUERIES, KEYS))
+    inputs = draw(keys=QUERIES)
+    causal = dot_product_attention(*inputs, causal_mask(QUERIES))
     torch.testing.assert_close(tiled_attention(*inputs, is_causal=True, **TILES), causal)
 
 
@@ -87,8 +89,9 @@ def test_without_batch_axes():
 
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_gradients_agree_with_finite_differences(is_causal):
-    inputs = [tensor[0, :1].requires_grad_() for tensor in draw(queries=7, keys=5)]
-    mask = torch.rand(7, 5) < 0.7
+    keys = 7 if is_causal else 5
+    inputs = [tensor[0, :1].requires_grad_() for tensor in draw(queries=7, keys=keys)]
+    mask = torch.rand(7, keys) < 0.7
     assert torch.autograd.gradcheck(
         lambda *qkv: tiled_attention(
             *qkv, mask, query_tile=3, key_tile=2, scale=1.5, is_causal=is_causal
@@ -167,7 +170,7 @@ def test_training_memory_grows_linearly(is_causal):
 
 
 def test_the_inputs_are_left_alone():
-    inputs, mask = draw(), MASKS["full"]()
+    inputs, mask = draw(keys=QUERIES), MASKS["full"](QUERIES)
     kept = [tensor.clone() for tensor in (*inputs, mask)]
     tiled_attention(*inputs, mask, is_causal=True, **TILES)
     for tensor, original in zip((*inputs, mask), kept, strict=True):

@@ -376,15 +376,18 @@ def test_bad_settings_get_one_clear_error(settings, message):
 def test_causal_is_the_causal_mask(kind, num_kv_heads, masked):
     attention = make(positions=POSITIONS[kind](), num_kv_heads=num_kv_heads)
     queries, keys, values = draw()
-    mask = some_mask(BATCH) if masked else None
-    for offset, found in ((0, (keys, values)), (4, (attention.project(keys, values),))):
-        past = causal_mask(QUERIES, KEYS, offset=offset)
+    whole, past_keys = (keys[:, :QUERIES], values[:, :QUERIES]), attention.project(keys, values)
+    for offset, found in ((0, whole), (4, (past_keys,))):
+        num_keys = KEYS if offset else QUERIES
+        mask = some_mask(BATCH)[..., :num_keys] if masked else None
+        past = causal_mask(QUERIES, num_keys, offset=offset)
         both = past if mask is None else past & mask
         expected = attention(queries, *found, mask=both, offset=offset)
         output = attention(queries, *found, mask=mask, offset=offset, is_causal=True)
         torch.testing.assert_close(output, expected, **EXACT)
         weights = attention.weights(queries, found[0], mask, offset=offset, is_causal=True)
-        assert (weights[~both.expand(BATCH, QUERIES, KEYS)[:, None].expand_as(weights)] == 0).all()
+        hidden = ~both.expand(BATCH, QUERIES, num_keys)[:, None]
+        assert (weights[hidden.expand_as(weights)] == 0).all()
         torch.testing.assert_close(
             attention.combine(weights, found[-1], offset=offset), expected, **EXACT
         )

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from attention_book.attention.efficient.online_softmax import PartialAttention
-from attention_book.attention.masks import causal_mask, check_mask
+from attention_book.attention.masks import causal_mask, check_causal, check_mask
 from attention_book.foundations.checks import check_same_features, check_sizes, check_values
 from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values
 
@@ -44,13 +44,13 @@ def tiled_attention(
         query_tile: Queries in a tile.
         key_tile: Keys in a tile.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
-        is_causal: Let query i see keys 0 to i only. No mask is made for it, and tiles
-            without a visible key are skipped.
+        is_causal: Let query i see keys 0 to i only, as many as there are queries. No mask is
+            made for it, and tiles without a visible key are skipped.
 
     Raises:
         TypeError: if ``mask`` is not boolean.
-        ValueError: if the shapes do not fit, a tile is empty, or a visible score is NaN
-            or ``+inf``.
+        ValueError: if the shapes do not fit, a tile is empty, a visible score is NaN or
+            ``+inf``, or the call is causal and there are more or fewer keys than queries.
 
     >>> queries, keys, values = torch.rand(3, 100, 8).unbind()
     >>> tiled = tiled_attention(queries, keys, values, query_tile=16, key_tile=32)
@@ -63,6 +63,8 @@ def tiled_attention(
     if mask is not None:
         shape = (queries.shape[-2], keys.shape[-2])
         check_mask(mask, *shape, batch=queries.shape[:-2], device=queries.device)
+    if is_causal:
+        check_causal(queries.shape[-2], keys.shape[-2])
     if scale is None:
         scale = 1 / math.sqrt(keys.shape[-1])
     tiling = _Tiling(query_tile, key_tile, scale, is_causal, mask)

@@ -5,6 +5,7 @@ from torch.nn import functional as F
 from torch.nn.modules.module import _has_any_global_hook
 
 from attention_book.attention.masks import causal_mask, check_mask
+from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.foundations.checks import check_weights, check_whole
 from attention_book.foundations.shapes import Features, Heads
 
@@ -136,21 +137,53 @@ def ungroup_heads(grouped: Tensor, num_heads: int) -> Tensor:
     return heads.flatten(1, 2)
 
 
-def group_mask(mask: Tensor | None, asked: Heads, num_groups: int, num_keys: int) -> Tensor | None:
-    """Give a mask an axis for the heads, and the axes of grouped queries.
+def heads_mask(mask: Tensor | None, asked: Heads, num_keys: int) -> Tensor | None:
+    """Check the mask of a call with several heads, and give it an axis for them.
 
     Args:
-        mask: As a call of :class:`~attention_book.attention.MultiHeadAttention` takes it.
+        mask: (query, key); (batch, query, key) for all heads; or (batch, head, query, key).
+        asked: The heads' queries.
+        num_keys: How many keys there are.
+
+    Raises:
+        TypeError: if ``mask`` is not boolean.
+        ValueError: if its shape does not fit, or it is on another device.
+
+    >>> import torch
+    >>> heads_mask(torch.ones(3, 1, 5, dtype=torch.bool), torch.rand(3, 2, 7, 4), 5).shape
+    torch.Size([3, 1, 1, 5])
+    """
+    if mask is None:
+        return None
+    num_examples, num_heads, num_queries, _ = asked.shape
+    if isinstance(mask, Tensor) and mask.ndim == 3:
+        if mask.shape[0] not in (1, num_examples):
+            ways = {
+                num_heads: "; one for each head is mask[None]",
+                num_examples * num_heads: "; torch's, examples times heads, is "
+                f"mask.unflatten(0, ({num_examples}, {num_heads}))",
+            }
+            raise ValueError(
+                "mask: expected a shape (batch, query, key) for all heads, or (batch, head, "
+                f"query, key), with {num_examples} examples and {num_heads} heads, got "
+                f"{tuple(mask.shape)}{ways.get(mask.shape[0], '')}"
+            )
+        mask = mask.unsqueeze(1)
+    check_mask(mask, num_queries, num_keys, batch=asked.shape[:-2], device=asked.device)
+    return mask
+
+
+def group_mask(mask: Tensor | None, asked: Heads, num_groups: int) -> Tensor | None:
+    """Give a mask the axes of grouped queries.
+
+    Args:
+        mask: What :func:`heads_mask` made.
         asked: The heads' queries, before they are grouped.
         num_groups: How many heads of keys and values there are.
-        num_keys: How many keys there are.
     """
-    if isinstance(mask, Tensor) and mask.ndim == 3:
-        mask = mask.unsqueeze(1)
     num_heads, num_queries = asked.shape[1:3]
     if mask is None or num_groups == num_heads:
         return mask
-    check_mask(mask, num_queries, num_keys, batch=asked.shape[:-2], device=asked.device)
     mask = mask[(None,) * (4 - mask.ndim)]
     if mask.shape[1] == 1:  # one for all heads is repeated for those of a group
         rows = mask.expand(-1, num_heads // num_groups, num_queries, -1)
@@ -169,15 +202,60 @@ def check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: i
     check_weights(weights, values[:, :1].expand(-1, num_heads, -1, -1))
 
 
-def past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> Tensor:
+def first_query(num_queries: int, keys: Tensor | KVCache, offset: int, *, is_causal: bool) -> int:
+    """Return where the first query stands among the keys; raw keys begin where it stands.
+
+    Args:
+        num_queries: How many queries there are.
+        keys: The keys of the call, or a cache.
+        offset: Position of the first query.
+        is_causal: Whether the call is causal: then it must be plain.
+
+    Raises:
+        ValueError: if the call is causal, and there are more or fewer keys than queries, but no
+            cache, or a cache and no offset.
+
+    >>> import torch
+    >>> first_query(2, KVCache(torch.rand(1, 1, 9, 4), torch.rand(1, 1, 9, 4)), 7, is_causal=True)
+    7
+    """
+    if isinstance(keys, KVCache):
+        if is_causal and offset == 0 and num_queries != keys.position:
+            counts = f"{num_queries}, {keys.num_keys}"
+            raise ValueError(
+                f"offset: expected where the first of {num_queries} queries stands among "
+                f"{keys.position} keys, got {offset}; offset={keys.position - num_queries} where "
+                "the last query stands at the last key; where the first stands at the first key, "
+                f"leave is_causal out and give the mask causal_mask({counts}, offset=0)"
+            )
+        return offset
+    if is_causal and num_queries != keys.shape[-2]:
+        counts = f"{num_queries}, {keys.shape[-2]}"
+        ahead = keys.shape[-2] - num_queries
+        raise ValueError(
+            f"is_causal: expected as many keys as queries, got {num_queries} queries and "
+            f"{keys.shape[-2]} keys; leave it out and give a mask: causal_mask({counts}, offset=0) "
+            f"where the first query stands at the first key, causal_mask({counts}, offset={ahead}) "
+            "where the last query stands at the last key (with positions, give project(keys) and "
+            f"offset={ahead} instead)"
+        )
+    return 0
+
+
+def past_only(mask: Tensor | None, asked: Tensor, keys: Tensor, start: int) -> Tensor | None:
     """Hide from each query the keys behind its own position, besides what ``mask`` hides.
+
+    A single query at the last key has all behind it: nothing is hidden, and no mask is made.
 
     >>> import torch
     >>> past_only(None, torch.rand(1, 1, 2, 4), torch.rand(1, 1, 3, 4), start=1)
     tensor([[ True,  True, False],
             [ True,  True,  True]])
     """
-    past = causal_mask(asked.shape[-2], keys.shape[-2], offset=start, device=asked.device)
+    num_queries, num_keys = asked.shape[-2], keys.shape[-2]
+    if num_queries == 1 and start + 1 == num_keys:
+        return mask
+    past = causal_mask(num_queries, num_keys, offset=start, device=asked.device)
     return past if mask is None else past & mask
 
 

@@ -9,8 +9,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.attention.multi_head.heads import (
+    first_query,
     group_heads,
     group_mask,
+    heads_mask,
     is_told_by_its_matrix,
     merge_heads,
     past_only,
@@ -132,11 +134,12 @@ class LatentAttention(nn.Module):
             queries: (batch, query, d_model).
             keys: (batch, key, d_model), or what :meth:`project` made of them.
             values: The keys themselves, or None: both come from one latent vector.
-            mask: True where a query may see a key, broadcastable to (batch, query, key)
-                for all heads, or to (batch, head, query, key).
+            mask: True where a query may see a key. Two axes are (query, key), three (batch,
+                query, key) for all heads, four (batch, head, query, key); each may be of length
+                1. A mask of the keys alone is (batch, 1, key).
             offset: Position of the first query and, unless projected, of the first key.
             is_causal: A query sees only the keys up to its own position, besides what ``mask``
-                says.
+                says. There are as many keys as queries, or a cache and ``offset``.
             absorbed: Whether queries go to the latent vectors, or these are expanded; the
                 result is the same. None: where a cache is given, as it is in decoding, and
                 :math:`W_{uk}` and :math:`W_{uv}` are matrices still: wrapped or hooked they are
@@ -144,15 +147,17 @@ class LatentAttention(nn.Module):
 
         Raises:
             TypeError: if ``mask`` is not boolean.
-            ValueError: if the shapes do not fit, the values are not the keys, or what is to be
-                absorbed is no matrix.
+            ValueError: if the shapes do not fit, the values are not the keys, what is to be
+                absorbed is no matrix, or a causal call leaves open where its queries stand among
+                the keys.
         """
         if values is not None and values is not keys:
             raise ValueError("values: expected None, or the tensor of the keys, got another")
         content, turned = self._ask(queries, offset)
         found = self._found(keys, offset)
+        start = first_query(turned.shape[-2], keys, offset, is_causal=is_causal)
+        mask = heads_mask(mask, turned, found.num_keys)
         if is_causal:
-            start = offset if isinstance(keys, KVCache) else 0
             mask = past_only(mask, turned, found.keys, start)
         expanding = {"W_uk": self.W_uk, "W_uv": self.W_uv}
         if absorbed is None:  # the product with a matrix needs one that says all
@@ -171,7 +176,7 @@ class LatentAttention(nn.Module):
                 torch.cat([content, turned], dim=-1),
                 self._expanded_keys(found),
                 split_heads(self.W_uv(found.keys[:, 0]), self.num_heads),
-                _for_heads(mask),
+                mask,
                 scale=self.scale,
             )
         output: Tensor = self.W_o(merge_heads(heads))
@@ -206,12 +211,13 @@ class LatentAttention(nn.Module):
         """Return the weights of each head; arguments as in a call."""
         content, turned = self._ask(queries, offset)
         found = self._found(keys, offset)
+        start = first_query(turned.shape[-2], keys, offset, is_causal=is_causal)
+        mask = heads_mask(mask, turned, found.num_keys)
         if is_causal:
-            start = offset if isinstance(keys, KVCache) else 0
             mask = past_only(mask, turned, found.keys, start)
         asked = torch.cat([content, turned], dim=-1)
         expanded = self._expanded_keys(found)
-        return dot_product_weights(asked, expanded, _for_heads(mask), scale=self.scale)
+        return dot_product_weights(asked, expanded, mask, scale=self.scale)
 
     def combine(
         self, weights: HeadWeights, values: Keys | KVCache
@@ -270,7 +276,7 @@ class LatentAttention(nn.Module):
             group_heads(asked, 1),
             torch.cat([found.keys, found.values], dim=-1),
             found.keys,
-            group_mask(mask, asked, 1, found.num_keys),
+            group_mask(mask, asked, 1),
             scale=self.scale,
         )
         heads: Tensor = ungroup_heads(latents, self.num_heads) @ W_uv.mT
@@ -280,11 +286,6 @@ class LatentAttention(nn.Module):
 def _down(d_in: int, rank: int, eps: float) -> nn.Sequential:
     """Return a projection to a latent vector, and its norm."""
     return nn.Sequential(nn.Linear(d_in, rank, bias=False), nn.RMSNorm(rank, eps=eps))
-
-
-def _for_heads(mask: Tensor | None) -> Tensor | None:
-    """Give a mask for all heads an axis for them."""
-    return mask.unsqueeze(1) if mask is not None and mask.ndim == 3 else mask
 
 
 __all__ = ["LatentAttention"]

@@ -12,8 +12,10 @@ from attention_book.attention.multi_head.heads import (
     check_divisible,
     check_given,
     checked_groups,
+    first_query,
     group_heads,
     group_mask,
+    heads_mask,
     linear_rows,
     merge_heads,
     past_only,
@@ -166,29 +168,33 @@ class MultiHeadAttention(nn.Module):
             queries: (batch, query, d_model).
             keys: (batch, key, d_key), or what :meth:`project` made of keys and values.
             values: (batch, key, d_value); the keys themselves when None.
-            mask: True where a query may see a key, broadcastable to (batch, query, key)
-                for all heads, or to (batch, head, query, key).
+            mask: True where a query may see a key. Two axes are (query, key), three (batch,
+                query, key) for all heads, four (batch, head, query, key); each may be of length
+                1. A mask of the keys alone is (batch, 1, key).
             offset: Position of the first query and, unless projected, of the first key.
             is_causal: A query sees only the keys up to its own position, besides what ``mask``
-                says; alone it reaches the fused kernel, and no mask is built.
+                says; alone it reaches the fused kernel, and no mask is built. There are as many
+                keys as queries, or a cache and ``offset``.
 
         Raises:
             TypeError: if ``mask`` is not boolean.
-            ValueError: if the shapes do not fit; in strict mode if a visible score is NaN.
+            ValueError: if the shapes do not fit, or a causal call leaves open where its queries
+                stand among the keys; in strict mode if a visible score is NaN.
         """
         asked, found = self._ask(queries, keys, values, offset)
-        start = _first_query(keys, offset)
+        start = first_query(asked.shape[-2], keys, offset, is_causal=is_causal)
         dropout = self.dropout if self.training else 0.0
         if self.needs_weights or self.positions.biases_values:
             weights = self._weights(asked, found.keys, mask, start, is_causal)
             return self._combine(F.dropout(weights, dropout), found.values, start)
+        mask = heads_mask(mask, asked, found.num_keys)
         if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):
             mask, is_causal = past_only(mask, asked, found.keys, start), False
         heads = dot_product_attention(
             group_heads(asked, self.num_kv_heads),
             found.keys,
             found.values,
-            group_mask(mask, asked, self.num_kv_heads, found.num_keys),
+            group_mask(mask, asked, self.num_kv_heads),
             scale=self.scale,
             bias=self._bias(asked, found.num_keys, start),
             is_causal=is_causal,
@@ -229,12 +235,14 @@ class MultiHeadAttention(nn.Module):
         """Return the weights of each head, without dropout; arguments as in a call."""
         check_sequence("queries", queries, self.d_model)
         asked = self._placed(self._heads(queries, "q")[0], self.query_norm, offset)
+        if not isinstance(keys, KVCache):
+            check_sequence("keys", keys, self.d_key)
+        start = first_query(asked.shape[-2], keys, offset, is_causal=is_causal)
         if isinstance(keys, KVCache):
-            return self._weights(asked, keys.keys, mask, offset, is_causal)
-        check_sequence("keys", keys, self.d_key)
+            return self._weights(asked, keys.keys, mask, start, is_causal)
         (compared,) = self._heads(keys, "k")
         turned = self._placed(compared, self.key_norm, offset)
-        return self._weights(asked, turned, mask, 0, is_causal)
+        return self._weights(asked, turned, mask, start, is_causal)
 
     def combine(
         self, weights: HeadWeights, values: Values | KVCache, *, offset: int = 0
@@ -249,12 +257,11 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: if the shapes do not fit.
         """
-        start = _first_query(values, offset)
         if isinstance(values, KVCache):
-            return self._combine(weights, values.values, start)
+            return self._combine(weights, values.values, offset)
         check_sequence("values", values, self.d_value)
         (heads,) = self._heads(values, "v")
-        return self._combine(weights, heads, start)
+        return self._combine(weights, heads, 0)  # raw values begin where the queries do
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
         """Return how many bytes the keys and values of ``num_tokens`` tokens take.
@@ -309,12 +316,13 @@ class MultiHeadAttention(nn.Module):
     def _weights(
         self, asked: Tensor, keys: Tensor, mask: Tensor | None, start: int, is_causal: bool
     ) -> Tensor:
+        mask = heads_mask(mask, asked, keys.shape[-2])
         if is_causal:
             mask = past_only(mask, asked, keys, start)
         weights = dot_product_weights(
             group_heads(asked, self.num_kv_heads),
             keys,
-            group_mask(mask, asked, self.num_kv_heads, keys.shape[-2]),
+            group_mask(mask, asked, self.num_kv_heads),
             scale=self.scale,
             bias=self._bias(asked, keys.shape[-2], start),
         )
@@ -331,8 +339,3 @@ class MultiHeadAttention(nn.Module):
     def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
         bias = self.positions.bias(asked, num_keys, offset=start, scale=self.scale)
         return bias if bias is None else group_heads(bias, self.num_kv_heads)
-
-
-def _first_query(keys: Tensor | KVCache, offset: int) -> int:
-    """Return where the first query stands among the keys; raw keys begin where it stands."""
-    return offset if isinstance(keys, KVCache) else 0

@@ -45,7 +45,8 @@ class SinkAttention(WindowAttention):
     ) -> Tensor:
         """Let the sink stand behind the last key, visible to all, and drop its weight."""
         with_sink = F.pad(keys, (0, 0, 0, 1))
-        mask = None if mask is None else F.pad(mask, (0, 1), value=True)
+        if mask is not None:
+            mask = F.pad(mask.expand(*mask.shape[:-1], keys.shape[-2]), (0, 1), value=True)
         return super()._weights(asked, with_sink, mask, start, is_causal)[..., :-1]
 
     def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:

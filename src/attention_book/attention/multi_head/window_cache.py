@@ -12,9 +12,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attention_book.attention.masks import check_mask
 from attention_book.attention.multi_head.kv_cache import KVCache, check_same_axes
 from attention_book.attention.multi_head.multi_head import MultiHeadAttention
-from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.checks import check_sequence, check_sizes
 from attention_book.foundations.shapes import HeadsMask, HeadWeights, Keys, Queries, Values
 
 
@@ -97,8 +98,8 @@ class WindowAttention(MultiHeadAttention):
     et al. 2023, section 2). L layers reach :math:`L (w - 1)` positions back. The first f
     positions may stay visible to all (attention sinks, Xiao et al. 2023, section 3.2).
 
-    It looks back only, whether or not a call says ``is_causal``, and reads one sequence: the
-    last key stands at the last query's position. :meth:`project` starts a
+    It looks back only, so that ``is_causal`` is True here and can't be False, and reads one
+    sequence: the last key stands at the last query's position. :meth:`project` starts a
     :class:`~attention_book.attention.WindowCache`, and a call with what it grew into gives
     the rows of a call with the whole sequence.
 
@@ -139,8 +140,14 @@ class WindowAttention(MultiHeadAttention):
         offset: int = 0,
         is_causal: bool = True,
     ) -> Float[Tensor, "*batch query d_model"]:
-        """Return the mixed outputs; arguments as of ``MultiHeadAttention``."""
-        mask = self.visible(queries, keys, mask, offset=offset)
+        """Return the mixed outputs; arguments as of ``MultiHeadAttention``, but ``is_causal``.
+
+        Raises:
+            ValueError: if ``is_causal`` is False, there are more or fewer raw keys than queries,
+                or the last query of a call with a cache does not stand at its last key; and as
+                of ``MultiHeadAttention``.
+        """
+        mask = self.visible(queries, keys, mask, offset=offset, is_causal=is_causal)
         return super().forward(queries, keys, values, mask, offset=offset)
 
     def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> WindowCache:
@@ -158,7 +165,7 @@ class WindowAttention(MultiHeadAttention):
         is_causal: bool = True,
     ) -> HeadWeights:
         """Return the weights of each head, without dropout; arguments as in a call."""
-        mask = self.visible(queries, keys, mask, offset=offset)
+        mask = self.visible(queries, keys, mask, offset=offset, is_causal=is_causal)
         return super().weights(queries, keys, mask, offset=offset)
 
     def visible(
@@ -168,6 +175,7 @@ class WindowAttention(MultiHeadAttention):
         mask: HeadsMask | None = None,
         *,
         offset: int = 0,
+        is_causal: bool = True,
     ) -> HeadsMask:
         """Return what the queries of such a call see: neither too far back nor still to come.
 
@@ -176,10 +184,22 @@ class WindowAttention(MultiHeadAttention):
             keys: Only their number matters.
             mask: Hides more.
             offset: Position of the first query.
+            is_causal: True, and nothing else.
+
+        Raises:
+            ValueError: as in a call.
         """
+        check_sequence("queries", queries, self.d_model)
+        if not is_causal:
+            raise ValueError(
+                f"is_causal: expected True, for {type(self).__name__} looks back only, got False; "
+                "for both sides take MultiHeadAttention, with window_mask as the mask"
+            )
         num_queries = queries.shape[-2]
         num_keys = keys.num_keys if isinstance(keys, KVCache) else keys.shape[-2]
-        start = offset if isinstance(keys, KVCache) else 0
+        start = _checked_start(num_queries, keys, offset)
+        if mask is not None:
+            check_mask(mask, num_queries, num_keys, device=queries.device)
         near = near_mask(
             num_queries,
             num_keys,
@@ -212,6 +232,31 @@ class WindowAttention(MultiHeadAttention):
             weights = _with_gap(weights, self.num_first, dropped, dim=-1)
             values = _with_gap(values, self.num_first, dropped, dim=-2)
         return super()._combine(weights, values, start)
+
+
+def _checked_start(num_queries: int, keys: Keys | KVCache, offset: int) -> int:
+    """Return where the first query stands among the keys; the last stands at the last key."""
+    if isinstance(keys, KVCache):
+        if offset + num_queries != keys.position:
+            raise ValueError(
+                f"offset: expected {keys.position - num_queries}, for the last of {num_queries} "
+                f"queries stands at the last of {keys.position} keys, got {offset}"
+            )
+        return offset
+    num_keys = keys.shape[-2]
+    if num_queries < num_keys:
+        raise ValueError(
+            f"keys: expected as many as queries, got {num_queries} queries and {num_keys} keys; "
+            f"keys[:, :{num_queries}] where the first query stands at the first key, project(keys) "
+            f"and offset={num_keys - num_queries} where the last stands at the last"
+        )
+    if num_queries > num_keys:
+        raise ValueError(
+            f"keys: expected as many as queries, got {num_queries} queries and {num_keys} keys; "
+            f"queries[:, :{num_keys}] where the first query stands at the first key, "
+            f"queries[:, -{num_keys}:] where the last stands at the last"
+        )
+    return 0
 
 
 def near_mask(

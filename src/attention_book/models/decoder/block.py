@@ -99,7 +99,7 @@ class DecoderBlock(nn.Module):
         seen = new if past is None else past.append(new)
         if mask is not None and isinstance(seen, WindowCache):
             mask = mask[..., seen.key_positions]
-        found = self.attention(y, seen, mask=mask, offset=offset, is_causal=y.shape[1] > 1)
+        found = self.attention(y, seen, mask=mask, offset=offset, is_causal=True)
         x = x + self.attention_norm_after(found)
         return x + self.think(x), seen
 
