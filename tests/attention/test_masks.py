@@ -17,6 +17,7 @@ from attention_book.attention import (
     ignore_from_mask,
     leave_one_out_mask,
     mask_from_additive,
+    mask_from_attention_mask,
     mask_from_ignore,
     mask_from_key_padding,
     mask_from_lengths,
@@ -281,3 +282,80 @@ def test_the_originals_are_left_alone(mask):
     assert torch.equal(bias, kept[0])
     assert torch.equal(ignore, kept[1])
     assert torch.equal(mask, original)
+
+
+numbers_of = {
+    "bool": torch.bool,
+    "uint8": torch.uint8,
+    "int32": torch.int32,
+    "int64": torch.int64,
+    "half": torch.float16,
+    "single": torch.float32,
+}
+
+
+@given(data=st.data(), batch=st.integers(1, 3), queries=st.integers(1, 4), keys=st.integers(1, 6))
+def test_every_converter_is_what_a_loop_says(data, batch, queries, keys):
+    """The kind: a polarity taken for its opposite; every type in which people write a mask."""
+    cells = data.draw(st.lists(st.booleans(), min_size=batch * keys, max_size=batch * keys))
+    ones = [cells[row * keys : (row + 1) * keys] for row in range(batch)]
+    kind = numbers_of[data.draw(st.sampled_from(sorted(numbers_of)))]
+    given_mask = torch.tensor(ones).to(kind)
+    real = mask_from_attention_mask(given_mask)
+    assert real.shape == (batch, 1, keys)
+    assert real.dtype == torch.bool
+    for row in range(batch):
+        for key in range(keys):
+            assert real[row, 0, key] == (ones[row][key] is True)
+    if not given_mask.all():  # else everything would be ignored: refused where it is numbers
+        ignored = mask_from_ignore(given_mask)
+        assert ignored.tolist() == [[not cell for cell in row] for row in ones]
+    if kind == torch.bool:
+        assert mask_from_key_padding(given_mask).tolist() == [
+            [[not cell for cell in row]] for row in ones
+        ]
+        assert ignore_from_mask(given_mask).tolist() == [[not cell for cell in row] for row in ones]
+    float_kind = data.draw(st.sampled_from([torch.float16, torch.bfloat16, torch.float32]))
+    low = data.draw(st.sampled_from([-math.inf, -1e4, -1e9, torch.finfo(float_kind).min]))
+    low = max(low, torch.finfo(float_kind).min) if low != -math.inf else low
+    added = torch.tensor([[0.0 if cell else low for cell in row] for row in ones]).to(float_kind)
+    blocked = None if low in (-math.inf, torch.finfo(float_kind).min) else added.min().item() or low
+    assert mask_from_additive(added, blocked=blocked).tolist() == ones
+    assert (additive_from_mask(torch.tensor(ones)) == 0).tolist() == ones
+    lengths = data.draw(st.lists(st.integers(0, keys), min_size=batch, max_size=batch))
+    for row, mask in zip(lengths, mask_from_lengths(torch.tensor(lengths), keys), strict=True):
+        assert mask.tolist() == [[key < row for key in range(keys)]]
+    first = data.draw(st.integers(-keys, keys))
+    past = causal_mask(queries, keys, offset=first)
+    for query in range(queries):
+        for key in range(keys):
+            assert past[query, key] == (key <= query + first)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_the_lowest_number_of_a_type_blocks(kind, mask):
+    """Hugging Face fills with it; from a narrower type it is an ordinary number, and named."""
+    lowest = torch.finfo(kind).min
+    assert torch.equal(mask_from_additive((~mask).to(kind) * lowest), mask)
+    with pytest.raises(ValueError, match="a bias, not a mask"):
+        mask_from_additive((~mask).to(kind) * (lowest * 0.75))
+
+
+@pytest.mark.parametrize("number", [2, -1, 0.5, -math.inf, math.nan])
+def test_a_tokenizers_mask_holds_only_0_and_1(number):
+    with pytest.raises(ValueError, match=r"attention_mask: expected only .* got attention_mask\[0"):
+        mask_from_attention_mask(torch.tensor([[0, number]]))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "advice"),
+    [
+        ([-1e9, 0.0], "blocked=-1000000000.0"),
+        ([-10000.0, -20000.0], "blocked=-10000.0"),
+        ([-1e9, -0.5], "goes to a call as bias="),
+        ([1.0, 0.0], r"bias\.bool\(\)"),
+    ],
+)
+def test_a_refused_bias_says_what_it_may_be(numbers, advice):
+    with pytest.raises(ValueError, match=f"bias: .* a bias, not a mask.*{advice}"):
+        mask_from_additive(torch.tensor([numbers, [0.0, 0.0]]))

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attention_book.attention.masks import without_hidden
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import check_score, check_values
@@ -95,7 +96,9 @@ class HardAttention(nn.Module):
     ) -> Output:
         """Return the value of the chosen key for each query."""
         check_values(keys, values)
-        return self.weights(queries, keys, mask) @ values
+        weights = self.weights(queries, keys, mask)
+        (values,) = without_hidden(mask, values)
+        return weights @ values
 
     def sample(
         self,
@@ -115,6 +118,7 @@ class HardAttention(nn.Module):
         check_values(keys, values)
         soft = masked_softmax(self.score(queries, keys), mask)
         one_hot = _draw(soft, generator)
+        (values,) = without_hidden(mask, values)
         probability = (soft * one_hot).sum(dim=-1)
         # Where nothing may be seen, log 0 would poison the gradient: log 1 instead.
         log_prob = probability.masked_fill(~_sees_any(soft).squeeze(-1), 1.0).log()

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention.masks import check_mask, window_mask
+from attention_book.attention.masks import check_mask, window_mask, without_hidden
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import (
@@ -73,7 +73,9 @@ class LocalAttention(nn.Module):
     ) -> Output:
         """Return one weighted average of the values in the window for each query."""
         check_values(keys, values)
-        return self.weights(queries, keys, mask) @ values
+        weights = self.weights(queries, keys, mask)
+        (values,) = without_hidden(mask, values)
+        return weights @ values
 
 
 class PredictiveLocalAttention(nn.Module):
@@ -152,7 +154,8 @@ class PredictiveLocalAttention(nn.Module):
         centers = self.predict_positions(queries, num_keys, mask).unsqueeze(-1)
         distances = torch.arange(num_keys, device=keys.device) - centers
         window = distances.abs() <= self.radius
-        soft = masked_softmax(self.score(queries, keys), window if mask is None else window & mask)
+        seen = window if mask is None else window & mask
+        soft = masked_softmax(self.score(queries, keys), seen)
         sigma = self.radius / 2
         return soft * torch.exp(-(distances**2) / (2 * sigma**2))
 
@@ -161,4 +164,6 @@ class PredictiveLocalAttention(nn.Module):
     ) -> Output:
         """Return one weighted sum of the values around the predicted position."""
         check_values(keys, values)
-        return self.weights(queries, keys, mask) @ values
+        weights = self.weights(queries, keys, mask)
+        (values,) = without_hidden(mask, values)
+        return weights @ values

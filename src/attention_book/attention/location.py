@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attention_book.attention.masks import without_hidden
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import check_features, check_floating, check_sizes
 from attention_book.foundations.shapes import Mask, Values
@@ -80,6 +81,7 @@ class LocationAttention(nn.Module):
                 f"values: expected num_keys={self.num_keys} values of size d_v={self.d_v}, "
                 f"the shape {expected}, got the shape {tuple(values.shape)}"
             )
+        (values,) = without_hidden(mask, values)
         pooled = weights @ values
         output: Tensor = self.combine(torch.cat((queries, pooled), dim=-1))
         return output

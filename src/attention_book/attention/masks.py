@@ -83,6 +83,30 @@ a bias, never a mask: 0 and -inf become one with mask_from_additive, 1 and 0 wit
         raise ValueError(f"mask: expected a mask on the device {device}, got one on {mask.device}")
 
 
+def without_hidden(mask: Mask | None, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return keys or values with zeros where no query may look.
+
+    What is hidden has the weight 0, and 0 times infinity or NaN is NaN; a hidden score that
+    overflows is infinity, and minus infinity added to it NaN again. Zeros do no harm.
+
+    Args:
+        mask: True where the query may see the key, (\\*#batch, #query, #key); None hides nothing.
+        tensors: Each (\\*batch, key, feature).
+
+    >>> keys = torch.tensor([[1.0], [float("nan")], [3.0]])
+    >>> without_hidden(torch.tensor([[True, False, False], [True, False, True]]), keys)
+    (tensor([[1.],
+            [0.],
+            [3.]]),)
+    """
+    if mask is None:
+        return tensors
+    seen = (mask if mask.shape[-2] == 1 else mask.any(dim=-2, keepdim=True)).mT
+    # Not masked_fill: torch.where leaves the axes in memory as they lie, so that the products
+    # that follow round as they would without it.
+    return tuple(torch.where(seen, tensor, 0.0) for tensor in tensors)
+
+
 def mask_from_lengths(lengths: Lengths, num_keys: int) -> Bool[Tensor, "*batch 1 key"]:
     """Let all queries of an example see only its first ``length`` keys.
 

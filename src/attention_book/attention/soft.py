@@ -8,7 +8,12 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.masks import causal_mask, check_causal, check_mask
+from attention_book.attention.masks import (
+    causal_mask,
+    check_causal,
+    check_mask,
+    without_hidden,
+)
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import (
@@ -63,6 +68,7 @@ class Attention(nn.Module):
         """
         check_values(keys, values)
         weights: Weights = self.dropout(self.weights(queries, keys, mask))
+        (values,) = without_hidden(mask, values)
         return weights @ values
 
 
@@ -83,8 +89,12 @@ def dot_product_attention(
 
     Vaswani et al. (2017), equation 1. A query that may see nothing gets exactly 0.
     The fused kernels can be differentiated once; for second derivatives take
-    ``Attention(ScaledDotScore())``. Hidden keys and values may hold any finite number, but
-    not NaN or infinity: their weight is 0, and 0 times NaN is NaN.
+    ``Attention(ScaledDotScore())``.
+
+    A key that ``mask`` hides from all queries, as it does padding, and its value may hold
+    anything, NaN and infinity too. One that some queries see and others don't may hold numbers
+    whose scores are finite for both, and a finite value: for the others its weight is 0, but the
+    fused kernel adds minus infinity to the score and multiplies the value by the weight.
 
     Args:
         queries: What is asked, (\\*batch, query, d_k).
@@ -126,10 +136,11 @@ def dot_product_attention(
         if not (mask is None and bias is None):  # the kernel accepts only one of them
             past = causal_mask(num_queries, device=queries.device)
             mask, is_causal = past if mask is None else mask & past, False
+    keys, values = without_hidden(mask, keys, values)
     output = _fused(queries, keys, values, _added(bias, mask), is_causal, scale, dropout)
     if is_strict() and output.isnan().any():  # the fused kernel can't say which number it was
         dot_product_weights(queries, keys, mask, scale=scale, bias=bias)
-        reject_where(~keys.isfinite(), keys, "keys", "finite numbers, also where hidden")
+        reject_where(~keys.isfinite(), keys, "keys", "finite numbers where any query sees them")
     return output
 
 
@@ -148,7 +159,8 @@ def dot_product_weights(
     Args:
         queries: What is asked, (\\*batch, query, d_k).
         keys: What is compared with the queries, (\\*batch, key, d_k).
-        mask: True where the query may see the key; None hides nothing.
+        mask: True where the query may see the key; None hides nothing. A key moves no row
+            that may not see it, whatever numbers it holds.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         bias: Added to the scaled scores, broadcastable to (\\*batch, query, key).
 
@@ -163,6 +175,10 @@ def dot_product_weights(
     tensor([[0.2689, 0.7311]])
     """
     check_same_features(queries, keys)
+    if mask is not None:
+        shape = (queries.shape[-2], keys.shape[-2])
+        check_mask(mask, *shape, batch=keys.shape[:-2], device=keys.device)
+    (keys,) = without_hidden(mask, keys)
     if scale is None:
         scale = 1 / math.sqrt(keys.shape[-1])
     # The queries are scaled before the product: half precision could overflow in between.

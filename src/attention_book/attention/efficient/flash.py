@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from attention_book.attention.efficient.online_softmax import PartialAttention
-from attention_book.attention.masks import causal_mask, check_causal, check_mask
+from attention_book.attention.masks import causal_mask, check_causal, check_mask, without_hidden
 from attention_book.foundations.checks import check_same_features, check_sizes, check_values
 from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values
 
@@ -65,6 +65,7 @@ def tiled_attention(
         check_mask(mask, *shape, batch=queries.shape[:-2], device=queries.device)
     if is_causal:
         check_causal(queries.shape[-2], keys.shape[-2])
+    keys, values = without_hidden(mask, keys, values)
     if scale is None:
         scale = 1 / math.sqrt(keys.shape[-1])
     tiling = _Tiling(query_tile, key_tile, scale, is_causal, mask)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.masks import check_mask
+from attention_book.attention.masks import check_mask, without_hidden
 from attention_book.foundations.checks import check_same_features, check_sizes, check_values
 from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values, Weights
 
@@ -71,6 +71,9 @@ class LinearState:
         """
         check_values(keys, values)
         _check_mask(keys, mask)
+        return self._add(*without_hidden(mask, keys, values), mask)
+
+    def _add(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> "LinearState":
         mapped = _mapped_keys(keys, mask)
         return LinearState(self.matrix + mapped.mT @ values, self.total + mapped.sum(dim=-2))
 
@@ -123,11 +126,12 @@ def linear_attention(
     check_same_features(queries, keys)
     check_values(keys, values)
     _check_mask(keys, mask)
+    keys, values = without_hidden(mask, keys, values)
     narrow = values.dtype
     queries, keys, values = (_wide(each) for each in (queries, keys, values))
     state = LinearState.empty(keys, values)
     if not is_causal:
-        return state.add(keys, values, mask).read(queries).to(narrow)
+        return state._add(keys, values, mask).read(queries).to(narrow)
     check_sizes(chunk=chunk)
     if queries.shape[-2] != keys.shape[-2]:
         raise ValueError(
@@ -140,7 +144,7 @@ def linear_attention(
         seen = mask[..., here] if mask is not None and mask.shape[-1] > 1 else mask
         part = queries[..., here, :], keys[..., here, :], values[..., here, :]
         outputs.append(_causal_chunk(state, *part, seen))
-        state = state.add(*part[1:], seen)
+        state = state._add(*part[1:], seen)
     return torch.cat(outputs, dim=-2).to(narrow)
 
 
@@ -165,9 +169,12 @@ def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = N
     tensor([[0.2500, 0.7500]])
     """
     check_same_features(queries, keys)
+    if mask is not None:
+        shape = (queries.shape[-2], keys.shape[-2])
+        check_mask(mask, *shape, batch=keys.shape[:-2], device=keys.device)
+    (keys,) = without_hidden(mask, keys)
     products = elu_features(_wide(queries)) @ elu_features(_wide(keys)).mT
     if mask is not None:
-        check_mask(mask, *products.shape[-2:], batch=products.shape[:-2], device=products.device)
         products = products.masked_fill(~mask, 0.0)
     return _quotient(products, products.sum(dim=-1, keepdim=True)).to(queries.dtype)
 

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.masks import check_mask
+from attention_book.attention.masks import check_mask, without_hidden
 from attention_book.foundations.checks import check_floating
 from attention_book.foundations.shapes import Mask, Output, Scores, Values
 
@@ -62,6 +62,7 @@ class PartialAttention:
         if mask is not None:
             check_mask(mask, *scores.shape[-2:], batch=scores.shape[:-2], device=scores.device)
             scores = torch.where(mask, scores, -math.inf)
+            (values,) = without_hidden(mask, values)
         maximum = scores.amax(dim=-1)
         _check_maximum(maximum)
         exponentials = (scores - _finite(maximum).unsqueeze(-1)).exp()

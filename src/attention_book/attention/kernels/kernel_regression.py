@@ -66,7 +66,7 @@ class KernelRegression(nn.Module):
     ) -> Predictions:
         """Return one weighted average of the values for each query."""
         check_one_value_per_key(keys, values)
-        return average(values, self.weights(queries, keys, mask))
+        return average(values, self.weights(queries, keys, mask), mask)
 
 
 class LearnableKernelRegression(nn.Module):
@@ -145,7 +145,7 @@ class LearnableKernelRegression(nn.Module):
     ) -> Predictions:
         """Return one weighted average of the values for each query."""
         check_one_value_per_key(keys, values)
-        return average(values, self.weights(queries, keys, mask))
+        return average(values, self.weights(queries, keys, mask), mask)
 
 
 def _number(value: float) -> Float[Tensor, "1"]:

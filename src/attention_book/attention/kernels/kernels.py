@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.masks import leave_one_out_mask
+from attention_book.attention.masks import leave_one_out_mask, without_hidden
 from attention_book.attention.softmax import masked_softmax
 from attention_book.foundations.checks import check_floating
 from attention_book.foundations.shapes import (
@@ -150,7 +150,7 @@ def nadaraya_watson(
     """
     check_one_value_per_key(keys, values)
     weights = kernel_weights(queries, keys, kernel=kernel, bandwidth=bandwidth, mask=mask)
-    return average(values, weights)
+    return average(values, weights, mask)
 
 
 def average_pooling(queries: NumberQueries, keys: NumberKeys, values: NumberValues) -> Predictions:
@@ -200,9 +200,10 @@ def leave_one_out_error(
     return ((predictions - values) ** 2).mean()
 
 
-def average(values: NumberValues, weights: Weights) -> Predictions:
+def average(values: NumberValues, weights: Weights, mask: Mask | None = None) -> Predictions:
     """Return the average of the values by these weights, one for each query."""
-    return (weights @ values.unsqueeze(-1)).squeeze(-1)
+    (column,) = without_hidden(mask, values.unsqueeze(-1))
+    return (weights @ column).squeeze(-1)
 
 
 def distances_between(queries: NumberQueries, keys: NumberKeys) -> Scores:

@@ -202,6 +202,20 @@ def check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: i
     check_weights(weights, values[:, :1].expand(-1, num_heads, -1, -1))
 
 
+def without_unweighted(weights: Tensor, values: Tensor) -> Tensor:
+    """Return values with zeros for infinity and NaN where no query has a weight: 0 times NaN is NaN.
+
+    >>> import torch
+    >>> values = torch.tensor([[1.0], [float("nan")], [float("inf")]])
+    >>> without_unweighted(torch.tensor([[1.0, 0.0, 0.5]]), values)
+    tensor([[1.],
+            [0.],
+            [inf]])
+    """
+    unweighted = (weights == 0).all(dim=-2, keepdim=True).mT
+    return values.masked_fill(unweighted & ~values.isfinite(), 0.0)
+
+
 def first_query(num_queries: int, keys: Tensor | KVCache, offset: int, *, is_causal: bool) -> int:
     """Return where the first query stands among the keys; raw keys begin where it stands.
 

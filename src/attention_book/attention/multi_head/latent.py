@@ -18,6 +18,7 @@ from attention_book.attention.multi_head.heads import (
     past_only,
     split_heads,
     ungroup_heads,
+    without_unweighted,
 )
 from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.positions.rotary import RotaryPositions
@@ -234,7 +235,8 @@ class LatentAttention(nn.Module):
         found = self._found(values, 0)  # positions enter the keys alone
         expanded = split_heads(self.W_uv(found.keys[:, 0]), self.num_heads)
         check_weights(weights, expanded)
-        output: Tensor = self.W_o(merge_heads(weights @ expanded))
+        seen = without_unweighted(weights, expanded)
+        output: Tensor = self.W_o(merge_heads(weights @ seen))
         return output
 
     def cache_bytes(self, num_tokens: int = 1) -> int:

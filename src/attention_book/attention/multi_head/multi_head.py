@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attention_book.attention.masks import without_hidden
 from attention_book.attention.multi_head.heads import (
     check_divisible,
     check_given,
@@ -21,6 +22,7 @@ from attention_book.attention.multi_head.heads import (
     past_only,
     split_heads,
     ungroup_heads,
+    without_unweighted,
 )
 from attention_book.attention.multi_head.kv_cache import KVCache
 from attention_book.attention.positions.scheme import (
@@ -184,10 +186,11 @@ class MultiHeadAttention(nn.Module):
         asked, found = self._ask(queries, keys, values, offset)
         start = first_query(asked.shape[-2], keys, offset, is_causal=is_causal)
         dropout = self.dropout if self.training else 0.0
+        mask = heads_mask(mask, asked, found.num_keys)
         if self.needs_weights or self.positions.biases_values:
             weights = self._weights(asked, found.keys, mask, start, is_causal)
-            return self._combine(F.dropout(weights, dropout), found.values, start)
-        mask = heads_mask(mask, asked, found.num_keys)
+            (seen,) = without_hidden(group_mask(mask, asked, self.num_kv_heads), found.values)
+            return self._combine(F.dropout(weights, dropout), seen, start)
         if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):
             mask, is_causal = past_only(mask, asked, found.keys, start), False
         heads = dot_product_attention(
@@ -258,10 +261,13 @@ class MultiHeadAttention(nn.Module):
             ValueError: if the shapes do not fit.
         """
         if isinstance(values, KVCache):
-            return self._combine(weights, values.values, offset)
-        check_sequence("values", values, self.d_value)
-        (heads,) = self._heads(values, "v")
-        return self._combine(weights, heads, 0)  # raw values begin where the queries do
+            heads, start = values.values, offset
+        else:
+            check_sequence("values", values, self.d_value)
+            (heads,), start = self._heads(values, "v"), 0  # raw values begin where the queries do
+        check_given(weights, heads, self.num_heads, self.num_kv_heads)
+        seen = without_unweighted(group_heads(weights, self.num_kv_heads), heads)
+        return self._combine(weights, seen, start)
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
         """Return how many bytes the keys and values of ``num_tokens`` tokens take.
