@@ -386,7 +386,8 @@ def _blocking_number(bias: Tensor, bad: Tensor) -> str:
         return "; 1 (see) and 0 become one with bias.bool()"
     large = -1e3  # no score that a model is trained to give is as low
     if others.numel() and (others <= large).all():  # not NaN either
-        return f", unless it blocks with that number: mask_from_additive(bias, blocked={others.max().item()})"
+        blocked = others.max().item()
+        return f", unless it blocks with that number: mask_from_additive(bias, blocked={blocked})"
     return ", and goes to a call as bias="
 
 

@@ -203,7 +203,7 @@ def check_given(weights: Tensor, values: Tensor, num_heads: int, num_kv_heads: i
 
 
 def without_unweighted(weights: Tensor, values: Tensor) -> Tensor:
-    """Return values with zeros for infinity and NaN where no query has a weight: 0 times NaN is NaN.
+    """Return values with zeros for infinity and NaN where no query has a weight.
 
     >>> import torch
     >>> values = torch.tensor([[1.0], [float("nan")], [float("inf")]])
