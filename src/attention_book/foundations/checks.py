@@ -257,6 +257,23 @@ def check_leading_axes(name: str, tensor: Tensor, expected: tuple[int, ...]) -> 
         )
 
 
+def whole_numbers(name: str, numbers: Tensor) -> Tensor:
+    """Return token numbers, classes or labels of any integer type as torch's lookups take them.
+
+    >>> import torch
+    >>> whole_numbers("source", torch.tensor([2, 3], dtype=torch.uint8)).dtype
+    torch.int64
+
+    Raises:
+        TypeError: if they are not integers.
+    """
+    if not isinstance(numbers, Tensor) or numbers.is_floating_point() or numbers.dtype.is_complex:
+        raise TypeError(f"{name}: expected a tensor of integers, got {_kind(numbers)}")
+    if numbers.dtype == torch.bool:
+        raise TypeError(f"{name}: expected a tensor of integers, got torch.bool; a mask is no text")
+    return numbers.long()
+
+
 def check_score(score: object) -> None:
     """Check that ``score`` can be called with queries and keys.
 

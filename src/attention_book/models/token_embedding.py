@@ -2,7 +2,10 @@
 
 import math
 
+import torch
 from torch import Tensor, nn
+
+from attention_book.foundations.checks import whole_numbers
 
 
 class TokenEmbedding(nn.Embedding):
@@ -27,9 +30,12 @@ class TokenEmbedding(nn.Embedding):
         """Return one vector for each token.
 
         Raises:
+            TypeError: if they are no integers; of any size they will do.
             ValueError: if a number is not in the vocabulary: usually a model and a
                 vocabulary that do not belong together.
         """
+        if input.dtype not in (torch.int64, torch.int32):  # what torch can look up
+            input = whole_numbers(self.name, input)
         try:
             return super().forward(input)
         except IndexError as error:

@@ -71,7 +71,8 @@ class LinearState:
         """
         check_values(keys, values)
         _check_mask(keys, mask)
-        return self._add(*without_hidden(mask, keys, values), mask)
+        keys, values = without_hidden(mask, keys, values)
+        return self._add(keys, values, mask)
 
     def _add(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> "LinearState":
         mapped = _mapped_keys(keys, mask)
