@@ -1,6 +1,7 @@
 """The check-up of language models: healthy ones pass, each fault breaks the law that names it."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -73,6 +74,70 @@ def test_a_state_that_is_written_into_is_seen() -> None:
 
 def test_a_model_that_reads_its_last_token_alone_is_seen() -> None:
     assert broken_by(decoder(windows=(1, 1))) == {"past is read"}
+
+
+# A model from elsewhere: a function of token numbers, an object with `logits`, one whose settings
+# call the vocabulary otherwise. It is asked for what it can be asked for.
+FOREIGN: dict[str, Callable[[DecoderLanguageModel], object]] = {
+    "a function": lambda model: lambda ids: model(ids),
+    "an object with logits": lambda model: lambda ids: SimpleNamespace(logits=model(ids)),
+    "a module": lambda model: torch.nn.Sequential(model),
+    "more logits than tokens": lambda model: (
+        lambda ids: torch.nn.functional.pad(model(ids), (0, 3))
+    ),
+}
+WITHOUT_STEPS = {"future is hidden", "past is read"}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_model_from_elsewhere_is_asked_for_what_needs_no_steps(name: str) -> None:
+    found = check_up_language(FOREIGN[name](decoder().eval()), vocabulary=11)
+    assert found == dict.fromkeys(WITHOUT_STEPS, True)
+    sick = decoder(windows=(1, 1)).eval()
+    assert check_up_language(FOREIGN[name](sick), vocabulary=11)["past is read"] is False
+    backwards = check_up_language(lambda ids: sick(ids.flip(1)).cumsum(1), vocabulary=11)
+    assert backwards["future is hidden"] is False
+
+
+def test_a_model_of_the_library_is_asked() -> None:
+    transformers = pytest.importorskip("transformers", minversion="5.0")
+    sizes = {"vocab_size": 11, "n_embd": 8, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    sees_back = transformers.GPT2LMHeadModel(transformers.GPT2Config(**sizes)).train()
+    assert check_up_language(sees_back) == dict.fromkeys(WITHOUT_STEPS, True)
+    assert sees_back.training
+    small = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    both_ways = transformers.BertForMaskedLM(
+        transformers.BertConfig(vocab_size=11, intermediate_size=8, initializer_range=1.0, **small)
+    )
+    assert check_up_language(both_ways) == {"future is hidden": False, "past is read": True}
+
+
+def test_what_cannot_be_asked_is_told(unchecked: None) -> None:
+    model = decoder().eval()
+
+    class Half:
+        config = model.config
+        __call__ = model.forward
+        step = model.step
+
+    for wrong, size, error, message in (
+        (lambda ids: model(ids), None, ValueError, "vocabulary: expected the number of tokens"),
+        (7, 11, TypeError, "expected one that is called with token numbers .* got int"),
+        (Half(), None, TypeError, "expected both start and step, or neither, got step alone"),
+        (
+            lambda ids: ids,
+            11,
+            ValueError,
+            r"logits of the shape \(2, 7, 11\), got the shape \(2, 7\)",
+        ),
+        (lambda ids: model(ids)[:, -1], 11, ValueError, r"got the shape \(2, 11\)"),
+        (lambda ids: model(ids), 12, ValueError, "index out of range|expected logits of the shape"),
+        (lambda ids: model(ids % 11), 40, ValueError, r"\(2, 7, 40\), got the shape \(2, 7, 11\)"),
+        (lambda ids: model(ids).tolist(), 11, ValueError, "got list"),
+        (lambda ids: (model(ids),), 11, ValueError, "got tuple"),
+    ):
+        with pytest.raises((error, IndexError), match=message):
+            check_up_language(wrong, vocabulary=size)
 
 
 def test_a_vocabulary_that_is_too_small_is_refused() -> None:

@@ -323,6 +323,24 @@ def test_a_model_of_others_is_looked_into(say, alone, pretrained):
     assert one["loss"] is None
 
 
+def test_a_text_that_brings_its_special_tokens_gets_none(say, alone, pretrained):
+    tokenizers = pytest.importorskip("tokenizers")
+    path = str(pretrained / "tokenizer.json")
+    tokenizer = tokenizers.Tokenizer.from_file(path)
+    tokenizer.add_special_tokens(["the"])
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="the $A", special_tokens=[("the", tokenizer.token_to_id("the"))]
+    )
+    tokenizer.enable_truncation(2)
+    tokenizer.save(path)
+    for text in ("girl reads", "the girl reads"):
+        line = ["inspect", "--model", str(pretrained), text]
+        assert json.loads(say([*line, "--json"]).out)["tokens"] == ["the", "girl", "reads"]
+        told = say(line)
+        assert ("none were added" in told.out) == text.startswith("the")
+        assert told.err == ""
+
+
 def test_what_a_model_of_others_cannot_be_asked_is_said_in_one_line(say, alone, pretrained):
     assert say(["inspect", "the girl"]).code == ExitCode.WRONG_LINE
     assert say(["inspect", "--model", str(pretrained)]).code == ExitCode.WRONG_LINE

@@ -154,11 +154,11 @@ def readings(draw: st.DrawFn) -> dict[str, Any]:
     """How many texts are read, how long, in which pieces, with which padding on the left."""
     length, batch = draw(st.integers(1, 70)), draw(st.integers(1, 3))
     cuts = draw(st.sets(st.integers(1, max(length - 1, 1)), max_size=4)) if length > 1 else set()
-    padding = draw(st.lists(st.integers(0, length - 1), min_size=batch, max_size=batch))
+    most = draw(st.sampled_from([0, min([*cuts, length]) - 1]))  # all in the first piece
     return {
         "length": length,
         "pieces": [*sorted(cuts), length],
-        "padding": padding if draw(st.booleans()) else [0] * batch,
+        "padding": draw(st.lists(st.integers(0, most), min_size=batch, max_size=batch)),
         "dtype": draw(st.sampled_from([*DTYPES])),
         "seed": draw(st.integers(0, 99)),
     }

@@ -21,6 +21,10 @@ from attention_book.models.decoder.pretrained.stored_config import StoredConfig
 from attention_book.models.decoder.pretrained.weights import FLOATS, Weights, opened
 
 
+class SpecialTokensTwice(UserWarning):
+    """A text brings the special tokens that the tokenizer puts before every text."""
+
+
 @dataclass(frozen=True, eq=False)
 class Pretrained:
     """A model that others have trained, and its tokenizer.
@@ -90,6 +94,7 @@ folder: expected a tokenizer.json, got none
             warnings.warn(
                 f"the text begins with {' '.join(twice)} and got it once more; "
                 "encode(text, add_special_tokens=False) adds none",
+                SpecialTokensTwice,
                 stacklevel=2,
             )
         return torch.tensor([found.ids], dtype=torch.long)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.inspection import capture_attention
 from attention_book.live import HeadViewer
 from attention_book.models import Pretrained, load_pretrained
+from attention_book.models.decoder.pretrained.load import SpecialTokensTwice
 from attention_book.models.evaluating import evaluating
 from attention_book.runs.command.describing.tables import laws_told
 from attention_book.runs.command.speech.failures import ExitCode, Failure
@@ -81,6 +83,7 @@ class Look:
         laws: Each law of a healthy language model, to whether the model obeys it.
         layers: A line for each layer.
         viewer: All heads.
+        brought: Whether the text brought the special tokens of its beginning itself.
     """
 
     found: Pretrained
@@ -89,6 +92,7 @@ class Look:
     laws: dict[str, bool]
     layers: tuple[LayerLook, ...]
     viewer: HeadViewer
+    brought: bool = False
 
 
 def look_into(folder: str, text: str, device: str | None = None) -> Look:
@@ -101,7 +105,8 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
     place = device_named(device or "auto")
     found = load_pretrained(folder)
     found.model.to(place)
-    ids = found.encode(text).to(place)
+    ids, brought = _encoded(found, text)
+    ids = ids.to(place)
     config = found.model.config
     size = config.num_layers * config.num_heads * ids.numel() ** 2
     if not ids.numel() or size > MOST_WEIGHTS:
@@ -126,7 +131,18 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
         laws=check_up_language(found.model),
         layers=layers,
         viewer=viewer,
+        brought=brought,
     )
+
+
+def _encoded(found: Pretrained, text: str) -> tuple[Tensor, bool]:
+    """Return a text as numbers, and whether it brought its special tokens: then none are added."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SpecialTokensTwice)
+        try:
+            return found.encode(text), False
+        except SpecialTokensTwice:
+            return found.encode(text, add_special_tokens=False), True
 
 
 def _look(weights: Tensor, layer: int, window: int | None) -> LayerLook:
@@ -178,6 +194,13 @@ def _language_model_told(look: Look, folder: str) -> Iterator[str]:
     yield visible(folder)
     yield spoken(Bilingual(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters"))
     yield "  " + visible(" | ".join(map(visible_label, look.tokens)))
+    if look.brought:
+        yield spoken(
+            Bilingual(
+                "  文字自己带着开头的特殊词元，没有再加",
+                "  the text brings the special tokens of its beginning: none were added",
+            )
+        )
     if look.loss is not None:
         loss = f"{look.loss:.3f}"
         yield spoken(
