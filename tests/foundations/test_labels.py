@@ -116,6 +116,7 @@ def test_what_is_text_already_stays(words: list[str]) -> None:
         (["ä½", "łå", "¥½"], ["你(1/2)", "你(2/2)好(1/2)", "好(2/2)"]),
         (["ðŁĺ", "Ģ", "!"], ["😀(1/2)", "😀(2/2)", "!"]),
         (["Hello", "Ċ", "ĊĊ", "ĉ", "Ġ", "ĠĠ"], ["Hello", "\n", "\n\n", "\t", " ", "  "]),
+        (["ĉreturn", "Ġ0", ";Ċ", "čĊ"], ["\treturn", " 0", ";\n", "\r\n"]),
         (["ľ¨", "åľ¨", "å"], ["<9C A8>", "在", "<E5>"]),  # cut out of a longer text
         (["<|im_start|>", "user", "Ċ", "åľ¨"], ["<|im_start|>", "user", "\n", "在"]),
         (["<｜begin▁of▁sentence｜>", "Ġa"], ["<｜begin▁of▁sentence｜>", " a"]),
@@ -142,6 +143,13 @@ def test_each_spelling(tokens: list[Any], labels: list[str]) -> None:
         ["Ġ", "o", "r", "ġ"],
         ["«", "Ä", "»"],
         ["MENÜ", "«"],
+        ["čas", "je", "zlato"],  # Czech: č would be a return
+        ["č", "a", "s"],
+        ["ĉu", "vi", "estas"],  # Esperanto: ĉ would be a tab
+        ["Ċavetta", "u", "bieb"],
+        ["đak", "čita"],
+        ["łza", "Ół", "gęś"],
+        ["Ľan", "úľ"],
         ["déjà", "vu", "à", "l'été"],
         ["Ąžuolas", "ŽĄSIS"],
         ["▁▂▃", "▅▇"],  # a drawing

@@ -107,12 +107,14 @@ def test_a_decoder_writes(decoder: Any, options: dict[str, Any]) -> None:
         same(HeadViewer(**given, tokens=words(len(read))), "attention", at_once(decoder, read))
 
 
+@pytest.mark.parametrize("cache", [None, "static"])
 @pytest.mark.parametrize("config", ["MistralConfig", "Qwen3Config"])
-def test_a_window_moves_on(config: str) -> None:
+@pytest.mark.parametrize("prompt", [2, 6])
+def test_a_window_moves_on(config: str, cache: str | None, prompt: int) -> None:
     options = {"use_sliding_window": True} if config == "Qwen3Config" else {}
     layers = {"layer_types": ["sliding_attention", "full_attention"]} if options else {}
     model = decoder_only(config, sliding_window=4, **options, **layers)
-    output = model.generate(ids(1, 6), **WRITING)
+    output = model.generate(ids(1, prompt), cache_implementation=cache, **WRITING)
     read = output.sequences[0, :-1]
     viewer = HeadViewer(output, tokens=words(len(read)))
     same(viewer, "attention", at_once(model, read))
@@ -282,6 +284,39 @@ def test_no_attention_is_explained(decoder: Any) -> None:
         HeadViewer(attentions=some, tokens=words(2))
 
 
+@torch.no_grad()
+def test_a_text_that_goes_on_from_a_cache(decoder: Any) -> None:
+    text = ids(1, 9)
+    cache = decoder(text[:, :4]).past_key_values
+    output = decoder(text[:, 4:], past_key_values=cache, output_attentions=True)
+    viewer = HeadViewer(output, tokens=words(9))
+    same(viewer, "attention", at_once(decoder, text[0])[:, :, 4:])
+    assert viewer.kinds["attention"].queries == tuple(words(9)[4:])
+    cache = decoder(text[:, :4]).past_key_values
+    more = decoder.generate(text, past_key_values=cache, **WRITING)
+    viewer = HeadViewer(more, tokens=words(14))
+    same(viewer, "attention", at_once(decoder, more.sequences[0, :-1])[:, :, 4:])
+    assert viewer.kinds["attention"].queries == tuple(words(13)[4:])
+    others = torch.full((1, 1, 2, 5), 0.2)  # two queries of something else
+    with pytest.raises(ValueError, match="a token for each query, 2, got 5"):
+        HeadViewer(others, tokens=words(5))
+
+
+def test_a_helper_writes_ahead(decoder: Any) -> None:
+    """What a helper guesses in the first call gets rows of the prompt by the library: refused."""
+    output = decoder.generate(ids(1, 5), assistant_model=decoder, **WRITING)
+    with pytest.raises(ValueError, match=r"got those of others at \[6.*model\(output.sequences"):
+        HeadViewer(output, tokens=words(output.sequences.shape[1]))
+    with torch.no_grad():
+        advised = decoder(output.sequences, output_attentions=True)
+    HeadViewer(advised, tokens=words(output.sequences.shape[1]))
+
+
+def test_numbers_of_tokens_are_no_weights(decoder: Any) -> None:
+    with pytest.raises(ValueError, match="return_dict_in_generate=True"):
+        HeadViewer(decoder.generate(ids(1, 5), max_new_tokens=2), tokens=words(7))
+
+
 def test_a_text_that_was_taken_back_is_refused() -> None:
     """Which rows count after a rejected guess, the calls alone do not tell."""
     calls = [torch.ones(1, 1, rows, keys) / keys for rows, keys in ((5, 5), (3, 8), (3, 9))]
@@ -371,7 +406,7 @@ def test_blanks_bytes_and_halves_in_the_page(tmp_path: Any) -> None:
     viewer = HeadViewer(torch.eye(6)[None, None], tokens=tokens)
     assert viewer.kinds["attention"].keys == ("the", " cat", " the", "在(1/2)", "在(2/2)", "\n")
     halved = HeadViewer(EYE, tokens=["a\ud800", "\udfff", "b"])
-    page = halved.save(tmp_path / "heads.html").read_text(encoding="utf8")
+    page = halved.save(tmp_path / "heads.html", title="\ud800").read_text(encoding="utf8")
     assert "a\ufffd" in page
     kept = HeadViewer(EYE, tokens=["Ġanni", "u", "jien"], spelling="text")
     assert kept.kinds["attention"].keys[0] == "Ġanni"

@@ -32,7 +32,8 @@ _ONE_BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 _SPELLED_OUT = re.compile(r"<([0-9A-F]{2}(?: [0-9A-F]{2})*)>")  # as SubwordTokenizer does
 _SPECIAL = re.compile(r"<[!-;=?-~｜▁]+>|\[[A-Z_0-9]+\]")
 _HALF = re.compile("[\ud800-\udfff]")
-_OPENING = "ĠĊĉč"  # a blank, the ends of a line, a tab
+_OPENING = re.compile("Ġ|Ċ+$")  # what opens a token or is one: a blank, line breaks
+_ALSO_LETTERS = frozenset("ĉč")  # a tab and a return, but Esperanto and Czech as well
 _MOST_LOOSE = 3  # bytes of a character of which another is missing
 _LENGTHS = ((0x80, 1), (0xC2, 0), (0xE0, 2), (0xF0, 3), (0xF5, 4))  # of a character, by its head
 
@@ -280,16 +281,17 @@ def _is_byte_level(words: Sequence[str], names: Sequence[Piece]) -> bool:
 
     All must be written in its letters, and read as text: so French or German never is, whose
     letters would be bytes of no character, and Maltese with a small ġ is not, which would be a
-    control character. Something must speak for it: a blank or a line break at the beginning of a
-    token, or a character of three or four bytes; then the text may begin and end within a
-    character. Characters of two bytes do so only where all is whole: Ä before » would be one.
+    control character. Something must speak for it: a blank at the beginning of a token, a line
+    break that is one, or a character of three or four bytes; then the text may begin and end
+    within a character. Characters of two bytes do so only where all is whole: Ä before » would
+    be one. A tab or a return alone does not: they are letters of Esperanto and Czech.
     """
     if not words or not all(letter in BYTE_OF for word in words for letter in word):
         return False
     if any(re.search("[A-ZÀ-Þ]Ġ", word) for word in words):
         return False  # no blank stands behind a letter: it is a Maltese capital
     pieces = [_from_letters(name) if isinstance(name, str) else name for name in names]
-    strong, weak, cut = sum(word[:1] in _OPENING for word in words if word), 0, False
+    strong, weak, cut = sum(bool(_OPENING.match(word)) for word in words), 0, False
     for run in _runs(pieces):
         found = list(_characters(b"".join(run)))
         letters = [letter or "" for _, _, letter in found]
@@ -311,6 +313,8 @@ def _is_byte_level(words: Sequence[str], names: Sequence[Piece]) -> bool:
         )
         strong += sum(end - start > 2 for start, end, _ in found)
         weak += sum(end - start == 2 for start, end, _ in found)
+    if any(_ALSO_LETTERS & {*word} for word in words):
+        return strong > 0
     return strong > 0 or (weak > 0 and not cut)
 
 

@@ -115,10 +115,12 @@ class Sides:
         """Return the layers and heads that are asked for, without padding."""
         heads, rows, columns = given.weights[0].shape
         layers = chosen(f"{key}: layers", self.layers, len(given.weights))
-        queries, keys = (
-            self._real(side, count)
-            for side, count in zip(self._sides(key), (rows, columns), strict=True)
-        )
+        sides = self._sides(key)
+        keys = self._real(sides[1], columns)
+        if sides[0] != sides[1]:
+            queries = self._real(sides[0], rows)
+        else:  # what was read before has no rows
+            queries = None if keys is None else keys[columns - min(rows, columns) :]
         return given.only(layers, chosen(f"{key}: heads", self.heads, heads)).cut(queries, keys)
 
     def kind(self, key: str, given: Layers, shown: Layers) -> Kind:
@@ -126,12 +128,18 @@ class Sides:
         weights = checked(key, torch.stack([as_numbers(layer) for layer in shown.weights]))
         queries, keys = self._sides(key)
         heads, rows, columns = given.weights[0].shape
-        unread = given.unread if queries == keys else 0
+        is_self, count = queries == keys, weights.shape[2]
+        key_names = self._named(key, keys, columns, given.unread if is_self else 0)
+        query_names = self._named(key, queries, rows, given.unread)
+        # What a cache held was read before: its tokens have no rows, and no row looks past its own.
+        goes_on = is_self and count < len(key_names) == weights.shape[3]
+        if goes_on and not weights.triu(weights.shape[3] - count + 1).any():
+            query_names = key_names[-count:]
         return Kind(
             key=key,
             weights=weights,
-            queries=self._named(key, queries, rows, given.unread),
-            keys=self._named(key, keys, columns, unread),
+            queries=query_names,
+            keys=key_names,
             layers=chosen("layers", self.layers, len(given.weights)),
             heads=chosen("heads", self.heads, heads),
             direction=self.direction,

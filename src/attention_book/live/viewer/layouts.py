@@ -158,6 +158,8 @@ def layers_of(name: str, given: Any, sentence: Sentence, *, is_cross: bool | Non
             for calls in zip(*given, strict=True)
         ]
         unread = 1 + len(given) - len(rows)
+        if is_cross is False:
+            check_own_places(name, layers, given[0][0].shape[-2])
     elif isinstance(given, list | tuple) and any(map(is_tensor, tensors)):
         raise ValueError(
             f"{name}: expected a tensor for each layer, got a tuple of tensors and tuples, as a"
@@ -274,6 +276,11 @@ def four_axes(name: str, given: Any) -> Tensor:
         raise ValueError(
             f"{name}: expected tensors or numbers [layer][head][query][key], got {error}"
         ) from error
+    if weights.ndim == 2 and not weights.is_floating_point() and weights.max() > 1:
+        raise ValueError(
+            f"{name}: expected weights, got numbers of tokens, {tuple(weights.shape)}; call"
+            " generate with return_dict_in_generate=True and output_attentions=True"
+        )
     if weights.ndim != 4:
         raise ValueError(
             f"{name}: expected (layer, head, query, key) or one tensor for each layer,"
@@ -310,7 +317,7 @@ def rows_together(name: str, calls: Sequence[Tensor], *, is_cross: bool | None) 
     window, read, rows = max(keys for _, keys in counts[1:]), first.shape[2], [first]
     for call, (queries, keys) in zip(calls[1:], counts[1:], strict=True):
         read += queries
-        is_static = keys >= total and not call[:, :, read:].any()
+        is_static = keys > read and not call[:, :, read:].any()
         goes_on = keys == read or (keys < read and keys == window and queries == 1)
         if before < 0 or not (is_static or goes_on):
             raise ValueError(
@@ -320,6 +327,29 @@ def rows_together(name: str, calls: Sequence[Tensor], *, is_cross: bool | None) 
             )
         rows.append(call[:, :, :read] if is_static else padded(call, read - keys, read))
     return torch.cat([padded(row, 0, total) for row in rows], dim=1)
+
+
+def check_own_places(name: str, layers: Sequence[Tensor], first: int) -> None:
+    """See that what was written looks at itself, in some head of some layer.
+
+    Where a helper guesses in the very first call, transformers (5.23) takes rows of the prompt for
+    those of the tokens that were guessed.
+
+    Raises:
+        ValueError: if a row is another token's.
+    """
+    rows, columns = layers[0].shape[1:]
+    lost = [
+        row + 1
+        for row in range(first, rows)
+        if not any(layer[:, row, columns - rows + row].any() for layer in layers)
+    ]
+    if lost:
+        raise ValueError(
+            f"{name}: expected the row of each token, got those of others at {lost}: with"
+            " assistant_model or prompt_lookup_num_tokens, generate may return wrong rows; read"
+            " the finished text at once, model(output.sequences, output_attentions=True)"
+        )
 
 
 def padded(call: Tensor, before: int, width: int) -> Tensor:

@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from attention_book.live import bundle
+from attention_book.text.tokens import without_halves
 
 #: Nothing but the file itself may run, and nothing may be loaded.
 PAGE = """\
@@ -58,7 +59,7 @@ def page(widget: str, state: Mapping[str, Any], title: str) -> str:
         + bundle.registered(f"widgets/{widget}")
     )
     return PAGE.format(
-        title=escape(title),
+        title=escape(without_halves(title)),
         place=place(widget, state).replace("<div ", f'<div id="{widget}" ', 1),
         style=style,
         style_hash=source_hash(style),

@@ -13,7 +13,13 @@ from torch import Tensor
 
 from attention_book.decoding import sample
 from attention_book.inspection import capture_attention
-from attention_book.models import DecoderLanguageModel, PretrainedError, load_pretrained
+from attention_book.models import (
+    DecoderConfig,
+    DecoderLanguageModel,
+    Pretrained,
+    PretrainedError,
+    load_pretrained,
+)
 
 sys.path.append(str(Path(__file__).parent))
 from oracle import (
@@ -236,6 +242,24 @@ def test_half_precision_stays_as_it_is_in_the_file(tmp_path: Path) -> None:
     exact = logits(library_model("gemma3"), tokens)
     mistake = (logits(theirs, tokens).float() - exact).abs().mean()
     assert (ours(tokens).float() - exact).abs().mean() < 1.5 * mistake
+
+
+def test_tokens_are_shown_as_people_read_them(tmp_path: Path) -> None:
+    """The kind: byte-level letters, å ľ ¨ for 在, reach a reader; a blank that tells is lost."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    names = ["<s>", "the", "Ġthe", "å", "ľ", "¨", "ľ¨", "Ġ", "Ċ"]
+    known = {name: number for number, name in enumerate(names)}
+    tokenizer = Tokenizer(models.BPE(known, [("ľ", "¨")]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<s>"])
+    tokenizer.add_tokens(["Ġanni"])
+    model = DecoderLanguageModel(DecoderConfig(vocabulary=20))
+    found = Pretrained(model, "llama", tmp_path, tokenizer=tokenizer)
+    assert found.tokens([0, 1, 2, 3, 6]) == ["<s>", "the", " the", "在(1/2)", "在(2/2)"]
+    assert found.tokens([3, 7, 8, 9, 19]) == ["<E5>", " ", "\n", "Ġanni", "<19>"]
+    assert found.tokens([]) == []
 
 
 @torch.no_grad()
