@@ -29,9 +29,9 @@ export function map({ kind, weights, threshold, width, labelId, point = () => {}
   const row = svg("rect", { class: "live-band", x: turned ? LEAN : left, width: inner.width, height: cell });
   const column = svg("rect", { class: "live-band", y: top, width: cell, height: inner.height });
   const names = rows.map((name, i) => svg("text", {
-    x: across(left - 6), y: top + (i + 0.5) * cell + size * 0.35, ...anchored(name, !turned) }, name));
+    x: across(left - 6), y: top + (i + 0.5) * cell + size * 0.35, "font-size": size, ...anchored(name, !turned) }, name));
   const heads = columns.map((name, j) => svg("text", {
-    transform: `translate(${across(left + (j + 0.6) * cell)} ${top - 6}) rotate(${turned ? 46 : -46})`, ...anchored(name, turned) }, name));
+    transform: `translate(${across(left + (j + 0.6) * cell)} ${top - 6}) rotate(${turned ? 46 : -46})`, "font-size": size, ...anchored(name, turned) }, name));
   const place = (then) => ({ offsetX, offsetY }) => {
     const i = Math.floor((offsetY - top) / cell) + 1, j = Math.floor((across(offsetX) - left) / cell) + 1;
     if (i < 1 || j < 1 || i > rows.length || j > columns.length) return then(within(i, rows), within(j, columns));
@@ -39,7 +39,7 @@ export function map({ kind, weights, threshold, width, labelId, point = () => {}
   };
   const within = (n, list) => (n >= 1 && n <= list.length ? n : 0);
   const element = svg("svg", {
-    class: "live-drawing live-heads-map", role: "img", "aria-labelledby": labelId, "font-size": size,
+    class: "live-drawing live-heads-map", role: "img", "aria-labelledby": labelId,
     ...full, viewBox: `0 0 ${full.width} ${full.height}`,
     pointermove: place(point), click: place(press), pointerleave: () => point(0, 0),
   }, svg("rect", { class: "live-now", x: (turned ? LEAN : left) - 0.5, y: top - 0.5, width: inner.width + 1, height: inner.height + 1 }),
