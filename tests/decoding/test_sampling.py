@@ -14,6 +14,7 @@ from attention_book.decoding import (
     keep_top_p,
     next_distribution,
     sample,
+    speculative_sample,
     with_temperature,
 )
 from attention_book.decoding.prediction import next_log_probs
@@ -328,3 +329,75 @@ def test_a_prompt_that_cannot_be_written_on_is_refused(prompt, message) -> None:
     model = NgramModel.count([[4, 5, 6]], order=2, vocabulary=7)
     with pytest.raises(ValueError, match=message):
         sample(model, torch.tensor(prompt), max_tokens=3)
+
+
+class ByStep:
+    """A writer that can read one token at a time only."""
+
+    def __init__(self, model: CausalLanguageModel | DecoderLanguageModel) -> None:
+        self.model, self.config = model, model.config
+        self.start, self.step = model.start, model.step
+
+
+WRITERS = {
+    "causal": lambda: CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, d_model=24)),
+    "causal, alibi": lambda: CausalLanguageModel(
+        LanguageModelConfig(vocabulary=SIZE, d_model=24, positions="alibi")
+    ),
+    "decoder": lambda: DecoderLanguageModel(DecoderConfig(vocabulary=SIZE, d_model=24)),
+    "windows": lambda: DecoderLanguageModel(
+        DecoderConfig(vocabulary=SIZE, d_model=24, windows=(3, None), num_kv_heads=2)
+    ),
+    "sinusoidal": lambda: DecoderLanguageModel(
+        DecoderConfig(vocabulary=SIZE, d_model=24, positions="sinusoidal")
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_a_prompt_is_read_at_once_and_the_text_is_the_same(kind, monkeypatch) -> None:
+    """The kind: work done token by token where one call does it; steps are the oracle."""
+    torch.manual_seed(0)
+    model, prompt = WRITERS[kind]().eval(), torch.randint(4, SIZE, (3, 9))
+    calls = {"read": [], "step": 0}
+
+    def written(writer, **settings):
+        generator = torch.Generator().manual_seed(1)
+        return sample(writer, prompt, max_tokens=6, generator=generator, **settings)
+
+    settings = [{}, {"temperature": 0.7, "top_p": 0.9}, {"top_k": 1}]
+    expected = [written(ByStep(model), **each) for each in settings]
+    for each, texts in zip(settings, expected, strict=True):
+        found = written(model, **each)
+        assert [text.ids for text in found] == [text.ids for text in texts]
+        for one, other in zip(found, texts, strict=True):
+            assert one.log_prob == pytest.approx(other.log_prob, abs=1e-4)
+    read, step = model.read, model.step
+
+    def counted_read(tokens, state):
+        calls["read"].append(tokens.shape[1])
+        return read(tokens, state)
+
+    def counted_step(token, state):
+        calls["step"] += 1
+        return step(token, state)
+
+    monkeypatch.setattr(model, "read", counted_read)
+    monkeypatch.setattr(model, "step", counted_step)
+    sample(model, prompt, max_tokens=1)
+    assert calls == {"read": [9], "step": 0}
+    speculative_sample(model, model, prompt[:1], num_drafts=2, max_tokens=1)
+    assert calls["read"].count(9) == 3
+
+
+def test_a_long_prompt_is_read_in_pieces() -> None:
+    model = WRITERS["decoder"]().eval()
+    prompt = torch.randint(4, SIZE, (1, 700))
+    [text] = sample(model, prompt, max_tokens=3, top_k=1)
+    words = prompt
+    for _ in range(3):
+        with torch.no_grad():
+            logits = model(words)[:, -1]
+        logits[:, [0, 2]] = -torch.inf
+        words = torch.cat((words, logits.argmax(dim=-1, keepdim=True)), dim=1)
+    assert list(text.ids) == words[0, 700:].tolist()[: len(text.ids)]

@@ -12,7 +12,9 @@ from attention_book.decoding.prediction import end_ids, is_end, next_log_probs, 
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
-from attention_book.models.protocols import State, Writer
+from attention_book.models.protocols import Reader, State, Writer
+
+_AT_ONCE = 512  # tokens of a prompt
 
 
 def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
@@ -173,10 +175,8 @@ def sample(
     distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
     written: list[Tensor] = []
     with evaluating(model):
-        state = model.start(len(prompt))
-        for token in prompt.T:
-            logits, state = model.step(token, state)
-        ended = torch.zeros_like(token, dtype=torch.bool)
+        logits, state = read_prompt(model, prompt)
+        ended = torch.zeros_like(prompt[:, 0], dtype=torch.bool)
         total = torch.zeros(len(prompt), device=prompt.device)
         while True:
             own = next_log_probs(logits, ids, ends)
@@ -192,6 +192,26 @@ def sample(
         Hypothesis.from_predictions(text, log_prob, eos=ends)
         for text, log_prob in zip(texts, total.tolist(), strict=True)
     ]
+
+
+def read_prompt(model: Writer[State], prompt: TokenIds) -> tuple[StepLogits, State]:
+    """Read a prompt, at once where the model can, and guess what follows it.
+
+    >>> from attention_book.models import NgramModel
+    >>> model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
+    >>> logits, state = read_prompt(model, torch.tensor([[2, 4]]))
+    >>> logits.argmax().item(), state.histories
+    (5, ((2, 4),))
+    """
+    state = model.start(len(prompt))
+    if isinstance(model, Reader):
+        # So many at a time that the guesses after each, which nobody asks for, take no room.
+        for piece in prompt.split(_AT_ONCE, dim=1):
+            guesses, state = model.read(piece, state)
+        return guesses[:, -1], state
+    for token in prompt.T:
+        logits, state = model.step(token, state)
+    return logits, state
 
 
 def check_prompt(prompt: TokenIds, model: object) -> None:

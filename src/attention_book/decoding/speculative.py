@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import end_ids, next_log_probs, special_ids
-from attention_book.decoding.sampling import check_prompt, next_distribution
+from attention_book.decoding.sampling import check_prompt, next_distribution, read_prompt
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
@@ -290,12 +290,16 @@ class _Reader(Generic[State]):
         model: Writer[State],
         own: Callable[[StepLogits], StepLogits],
         settings: Callable[[StepLogits], StepLogits],
-        like: Tensor,
+        prompt: Tensor,
     ) -> None:
-        self.model, self.own, self.settings, self.like = model, own, settings, like
-        self.states: list[State] = [model.start(1)]
-        self.log_probs: list[Tensor] = []
-        self.guesses: list[Tensor] = []
+        self.model, self.own, self.settings, self.like = model, own, settings, prompt
+        logits, state = read_prompt(model, prompt[None])
+        log_probs = own(logits)
+        # One for each token of the prompt, so that places are those of the text; nobody goes
+        # back into it, and only the last is asked for.
+        self.states: list[State] = [state] * (len(prompt) + 1)
+        self.log_probs: list[Tensor] = [log_probs[0]] * len(prompt)
+        self.guesses: list[Tensor] = [settings(log_probs)[0]] * len(prompt)
 
     def read(self, text: Sequence[int]) -> Tensor:
         """Read what is new of a text, and return what may follow it."""

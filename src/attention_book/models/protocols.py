@@ -9,6 +9,7 @@ from attention_book.foundations.shapes import (
     StepIds,
     StepLogits,
     TargetIds,
+    TokenIds,
 )
 
 Selected = TypeVar("Selected")
@@ -91,4 +92,20 @@ class Writer(Protocol[State]):
 
     def step(self, token: StepIds, state: State) -> tuple[StepLogits, State]:
         """Read one token of each text, and guess the next; ``state`` is left as it was."""
+        ...
+
+
+@runtime_checkable
+class Reader(Writer[State], Protocol[State]):
+    """A writer that reads several tokens at once; the law: as step by step.
+
+    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
+    >>> isinstance(CausalLanguageModel(LanguageModelConfig(vocabulary=10)), Reader)
+    True
+    >>> isinstance(NgramModel.count([[4, 5]], order=2, vocabulary=10), Reader)
+    False
+    """
+
+    def read(self, tokens: TokenIds, state: State) -> tuple[Logits, State]:
+        """Read some tokens of each text, and guess after each; ``state`` is left as it was."""
         ...

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from attention_book.foundations.checks import check_boolean, is_strict
-from attention_book.foundations.shapes import SourceIds, SourceMask
+from attention_book.foundations.shapes import SourceIds, SourceMask, TokenIds, TokenMask
 
 
 def check_source(source: SourceIds, mask: SourceMask) -> None:
@@ -32,19 +32,46 @@ def check_source(source: SourceIds, mask: SourceMask) -> None:
         _check_not_empty(mask)
 
 
-def reading_places(mask: SourceMask) -> Tensor:
-    """Return each token's place when all real tokens are read first, (batch, source).
+def check_real(tokens: TokenIds, real: TokenMask) -> None:
+    """Check that ``real`` says of each token whether it is real; a text may have none.
+
+    Raises:
+        TypeError: if it is not boolean.
+        ValueError: if it has another shape.
+
+    >>> check_real(torch.tensor([[2, 7, 0]]), torch.tensor([[True, True, False]]))
+    """
+    check_boolean("real", real, "a real token")
+    if tokens.shape != real.shape:
+        raise ValueError(
+            f"real: expected the shape {tuple(tokens.shape)} of tokens, got {tuple(real.shape)}"
+        )
+
+
+def reading_places(mask: SourceMask, before: Tensor | None = None) -> Tensor:
+    """Return each token's place when all real tokens are read in a row, (batch, source).
 
     Padding may stand anywhere; it comes after the real tokens, which keep their order. Each row
     is a permutation: ``states.gather`` with these places puts what was computed in the reading
     order back to where the tokens stand, and ``source.scatter`` is the way there.
 
-    >>> reading_places(torch.tensor([[False, False, True, True], [True, True, True, False]]))
+    Args:
+        mask: True = a real token.
+        before: How much of the padding comes before the real tokens, (batch, 1); None: none.
+
+    >>> mask = torch.tensor([[False, False, True, True], [True, True, True, False]])
+    >>> reading_places(mask)
     tensor([[2, 3, 0, 1],
             [0, 1, 2, 3]])
+    >>> reading_places(mask, before=(~mask).sum(dim=1, keepdim=True))
+    tensor([[0, 1, 2, 3],
+            [1, 2, 3, 0]])
     """
     real, padding = mask.cumsum(dim=1), (~mask).cumsum(dim=1)
-    return torch.where(mask, real, real[:, -1:] + padding) - 1
+    if before is None:
+        return torch.where(mask, real, real[:, -1:] + padding) - 1
+    behind = torch.where(padding > before, real[:, -1:], 0)
+    return torch.where(mask, before + real, behind + padding) - 1
 
 
 def _check_not_empty(mask: SourceMask) -> None:

@@ -128,8 +128,6 @@ def test_a_window_bounds_the_cache(tokens) -> None:
 
 
 def test_left_padding_moves_nothing(model, tokens) -> None:
-    if model.config.positions == "sinusoidal":
-        pytest.skip("they count from the first token, padding included")
     real = torch.cat((torch.zeros(BATCH, 2), torch.ones(BATCH, LENGTH)), dim=1).bool()
     padded = torch.cat((torch.full((BATCH, 2), 17), tokens), dim=1)
     expected = model(tokens)
@@ -142,6 +140,78 @@ def test_left_padding_moves_nothing(model, tokens) -> None:
     longer = torch.cat((tokens, torch.tensor([[5], [6], [7]])), dim=1)
     torch.testing.assert_close(last, model(longer)[:, -1], **EXACT)
     assert model(padded, real).isfinite().all()
+
+
+#: Where a text's tokens stand in a row of ten: padding on either side, on both, in between.
+PLACES = {
+    "left": [[0, 0, 0, 1, 1, 1, 1, 1, 1, 1], [0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [0] * 7 + [1] * 3],
+    "right": [[1, 1, 1, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 0, 0], [1] * 10],
+    "both": [[0, 1, 1, 1, 1, 0, 0, 0, 0, 0], [1] * 10, [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]],
+    "between": [[1, 0, 1, 1, 0, 0, 1, 1, 1, 0], [0, 1, 0, 0, 0, 1, 1, 0, 1, 1], [1] * 5 + [0] * 5],
+    "nothing": [[0] * 10, [1, 1, 0, 0, 0, 0, 0, 0, 0, 0], [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]],
+    "alone, left": [[0, 0, 0, 1, 1, 1, 1, 1, 1, 1]],
+    "alone, right": [[1, 1, 1, 1, 1, 0, 0, 0, 0, 0]],
+    "alone, between": [[0, 1, 0, 0, 0, 1, 1, 0, 1, 1]],
+}
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_a_text_among_padding_is_read_as_if_it_stood_alone(model, places) -> None:
+    """The kind: positions and caches that count columns, where texts begin and end elsewhere.
+
+    At once, from the cache, in a second call and step by step, for every part that can be
+    switched; the oracle is each text alone, without padding.
+    """
+    real = torch.tensor(PLACES[places]).bool()
+    batch, tokens = len(real), torch.randint(4, VOCABULARY, real.shape)
+    more = torch.randint(4, VOCABULARY, (batch, 5))
+    with torch.no_grad():
+        at_once = model(tokens, real)
+        first, state = model.read(tokens, model.start(batch), real=real)
+        second, state = model.read(more[:, :2], state)
+        steps = [second[:, 0], second[:, 1]]
+        rows = torch.arange(batch).flip(0)
+        state = state.select(rows)
+        for place in (2, 3, 4):
+            logits, state = model.step(more[rows, place], state)
+            steps.append(logits[rows])
+    found = torch.stack(steps, dim=1)
+    assert state.position == 15
+    assert at_once.isfinite().all()
+    for row in range(batch):
+        text = tokens[row][real[row]]
+        expected = model(torch.cat((text, more[row]))[None])[0]
+        for given in (at_once, first):
+            torch.testing.assert_close(given[row][real[row]], expected[: len(text)], **EXACT)
+        torch.testing.assert_close(found[row], expected[len(text) :], **EXACT)
+
+
+def test_padding_moves_nothing_whatever_it_is(model, tokens) -> None:
+    real = torch.tensor([[0, 1, 1, 1, 0, 1, 0]]).bool().expand(BATCH, -1)
+    noise = torch.where(real, tokens, torch.randint(4, VOCABULARY, tokens.shape))
+    assert torch.equal(model(tokens, real)[real], model(noise, real)[real])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_padding_behind_what_was_read_is_refused(tokens) -> None:
+    model = build()
+    real = torch.tensor([[True, True], [True, False], [True, True]])
+    _, state = model.read(tokens[:, :2], model.start(BATCH), real=real)
+    with pytest.raises(ValueError, match=r"real: expected padding in the first call .* in row 1"):
+        model.read(tokens[:, 2:4], state, real=real)
+    again, _ = model.read(tokens[:, 2:4], state, real=torch.ones_like(real))
+    expected, _ = model.read(tokens[:, 2:4], state)
+    torch.testing.assert_close(again, expected, **EXACT)
+    row = torch.tensor([1])  # the advice: each text by itself
+    alone, _ = model.read(tokens[1:2, 2:3], state.select(row))
+    torch.testing.assert_close(alone[0, 0], expected[1, 0], **EXACT)
+    for call in (model, lambda *given: model.read(given[0], model.start(BATCH), real=given[1])):
+        with pytest.raises(TypeError, match="real: expected a boolean tensor"):
+            call(tokens, torch.ones_like(tokens))
+        with pytest.raises(ValueError, match=r"real: expected the shape \(3, 7\) of tokens"):
+            call(tokens, real)
+    with pytest.raises(ValueError, match="with at least one token"):
+        model.read(tokens[:, :0], model.start(BATCH))
 
 
 def test_a_step_leaves_the_state_as_it_was_and_selected_texts_go_on(model, tokens) -> None:

@@ -67,6 +67,39 @@ def test_at_once_equals_anew_equals_step_by_step_from_the_cache(causal, tokens) 
         torch.testing.assert_close(stepwise(causal, tokens), at_once, **EXACT)
 
 
+def test_read_in_pieces_equals_at_once(causal, tokens) -> None:
+    pieces, state = [], causal.start(BATCH)
+    for piece in tokens.split([3, 1, LENGTH - 4], dim=1):
+        logits, state = causal.read(piece, state)
+        pieces.append(logits)
+    torch.testing.assert_close(torch.cat(pieces, dim=1), causal(tokens), **EXACT)
+    assert state.position == LENGTH
+
+
+@pytest.mark.parametrize("batch", [3, 1])
+@pytest.mark.parametrize("kind", [CausalLanguageModel, MaskedLanguageModel])
+def test_a_text_among_padding_is_read_as_if_it_stood_alone(
+    build: Build, positions: str, kind: type, batch: int
+) -> None:
+    """Padding on the left, in between and on the right: positions count real tokens."""
+    model = build(kind, positions=positions)
+    real = torch.tensor([[0, 0, 1, 1, 1, 1, 1], [1, 0, 1, 0, 0, 1, 1], [1, 1, 1, 0, 0, 0, 0]])
+    for rows in real.bool().split(batch):
+        tokens = torch.randint(4, VOCABULARY, rows.shape)
+        together = model(tokens, rows)
+        for row, given in enumerate(rows):
+            text = tokens[row][given][None]
+            whole = torch.ones_like(text, dtype=torch.bool)
+            alone = model(text) if kind is CausalLanguageModel else model(text, whole)
+            torch.testing.assert_close(together[row][given], alone[0], **EXACT)
+    for call in (
+        lambda: model(tokens, rows[:, :3]),
+        lambda: model(tokens, torch.ones(rows.shape)),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            call()
+
+
 def test_single_precision_agrees_too(causal, tokens) -> None:
     model = causal.float()
     torch.testing.assert_close(stepwise(model, tokens), model(tokens), rtol=0, atol=1e-5)

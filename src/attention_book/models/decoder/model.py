@@ -17,6 +17,7 @@ from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
     Logits,
+    Mask,
     StepIds,
     StepLogits,
     TokenIds,
@@ -25,7 +26,8 @@ from attention_book.foundations.shapes import (
 from attention_book.models.decoder.block import DecoderBlock, create_norm
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.state import DecoderLanguageState
-from attention_book.models.language.state import check_one_each
+from attention_book.models.language.state import check_one_each, check_rows
+from attention_book.models.sources import check_real, reading_places
 from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 
@@ -33,9 +35,9 @@ from attention_book.models.token_embedding import TokenEmbedding
 class DecoderLanguageModel(TiedModel):
     """Predict every next token from those before it: embedding, blocks, norm, output layer.
 
-    Padding may stand on either side if ``real`` tells where it is; on the right it is never
-    seen by a real token and needs no mask. Rotary positions and ALiBi count distances alone,
-    so a text that begins later is read the same.
+    Padding may stand anywhere if ``real`` tells where it is: a text is read as if it stood alone,
+    and its positions are counted from its own first token. On the right padding is never seen by
+    a real token and needs no mask, unless more is to be read behind it.
 
     Args:
         config: The settings.
@@ -76,21 +78,42 @@ class DecoderLanguageModel(TiedModel):
 
         Args:
             tokens: (batch, token).
-            real: False where a token is padding, hidden from all; None: nowhere.
-        """
-        x, mask = self.embed(tokens), None if real is None else real[:, None, :]
-        for block in self.blocks:
-            x = block(x, mask)
-        logits: Logits = self.readout(self.norm(x))
-        return logits
+            real: False where a token is padding, hidden from all; None: nowhere. What stands
+                between a text's tokens is read behind them.
 
-    def embed(self, tokens: TokenIds, *, offset: int = 0) -> Features:
-        """Return the tokens' vectors, scaled, with positions if they enter here."""
+        Raises:
+            TypeError: if ``real`` is not boolean.
+            ValueError: if it has another shape than the tokens.
+        """
+        if real is None:
+            return self._through(self.embed(tokens), None)
+        check_real(tokens, real)
+        # What stands before a text stays there, so that nothing moves but padding in between.
+        places = reading_places(real, before=(real.cumsum(dim=1) == 0).sum(dim=1, keepdim=True))
+        real = real.scatter(1, places, real)
+        x = self.embed(tokens.scatter(1, places, tokens), places=_counted(real))
+        logits = self._through(x, real[:, None, :])
+        return logits.gather(1, places[..., None].expand_as(logits))
+
+    def embed(
+        self, tokens: TokenIds, *, offset: int = 0, places: TokenIds | None = None
+    ) -> Features:
+        """Return the tokens' vectors, scaled, with positions if they enter here.
+
+        Args:
+            tokens: (batch, token).
+            offset: Position of the first.
+            places: Position of each, where texts begin at several places; then no ``offset``.
+        """
         vectors: Tensor = self.embedding(tokens)
         # Rounded to the type of the weights first, as Gemma's authors do.
         scaled = vectors * torch.tensor(self.embedding_scale, dtype=vectors.dtype)
-        placed: Features = self.positions(scaled, offset=offset)
-        return placed
+        if places is None or self.config.positions != "sinusoidal":  # others enter later
+            placed: Features = self.positions(scaled, offset=offset)
+            return placed
+        num_places = offset + tokens.shape[1]
+        table: Tensor = self.positions(scaled.new_zeros(1, num_places, scaled.shape[-1]))[0]
+        return scaled + table[places]
 
     def start(self, batch_size: int) -> DecoderLanguageState:
         """Return the state with nothing read.
@@ -121,24 +144,40 @@ class DecoderLanguageModel(TiedModel):
         Args:
             tokens: (batch, token), those that follow what was read.
             state: Where the model stands; left as it was.
-            real: False where one of them is padding; None: nowhere.
+            real: False where one of the first call's is padding; None: nowhere. Padding is read
+                before its text, wherever it stands, so that the next token follows the text.
 
         Raises:
-            ValueError: if there are not as many rows as texts.
+            TypeError: if ``real`` is not boolean.
+            ValueError: if there are not as many rows as texts, if ``real`` has another shape
+                than the tokens, or if there is padding behind what was read.
         """
-        if tokens.shape[0] != state.batch_size:
-            raise ValueError(
-                f"tokens: expected one row for each of {state.batch_size} texts, "
-                f"got the shape {tuple(tokens.shape)}"
-            )
+        check_rows(tokens, state.batch_size)
+        places = None
+        if real is not None:
+            check_real(tokens, real)
+            if state.position:
+                _check_none_between(real)
+            places = reading_places(real, before=(~real).sum(dim=1, keepdim=True))
+            tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
         known = _joined(state, tokens, real)
         mask = None if known is None else known[:, None, :]
-        x, grown = self.embed(tokens, offset=state.position), []
+        counted = None if known is None else _counted(known)[:, state.position :]
+        x, grown = self.embed(tokens, offset=state.position, places=counted), []
         for index, block in enumerate(cast("list[DecoderBlock]", list(self.blocks))):
             x, seen = block.read(x, past=state.past[index] if state.past else None, mask=mask)
             grown.append(seen)
         logits: Logits = self.readout(self.norm(x))
+        if places is not None:
+            logits = logits.gather(1, places[..., None].expand_as(logits))
         return logits, DecoderLanguageState(state.batch_size, tuple(grown), known)
+
+    def _through(self, x: Features, mask: Mask | None) -> Logits:
+        """Take vectors through the blocks to the guesses."""
+        for block in self.blocks:
+            x = block(x, mask)
+        logits: Logits = self.readout(self.norm(x))
+        return logits
 
 
 def create_positions(config: DecoderConfig, *, windowed: bool) -> Positions:
@@ -157,6 +196,26 @@ def create_positions(config: DecoderConfig, *, windowed: bool) -> Positions:
             return AlibiPositions(num_heads=config.num_heads)
         case "none":
             return NoPositions()
+
+
+def _counted(real: TokenMask) -> TokenIds:
+    """Return each token's position in its text, counted from the text's first token."""
+    return (real.cumsum(dim=1) - 1).clamp(min=0)
+
+
+def _check_none_between(real: TokenMask) -> None:
+    """Check that a later call has no padding: it would stand within a text.
+
+    Raises:
+        ValueError: if it has.
+    """
+    if not bool(real.all()):
+        row = int((~real).any(dim=1).nonzero()[0])
+        raise ValueError(
+            "real: expected padding in the first call alone, for what is read behind it would not "
+            f"follow its text, got some in row {row}; read each text's tokens in one call, or each "
+            "text by itself (a text that has ended may be given any token)"
+        )
 
 
 def _joined(state: DecoderLanguageState, tokens: Tensor, real: TokenMask | None) -> Tensor | None:

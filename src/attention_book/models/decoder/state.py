@@ -13,7 +13,8 @@ class DecoderLanguageState(LanguageState):
     Attributes:
         batch_size: How many texts are being written.
         past: One key and one value of each token, for each layer; empty at the start.
-        real: Which tokens of the past are no padding, (batch, token); None: all.
+        real: Which tokens of the past are no padding, (batch, token); None: all. Padding is
+            read first, so that each text's last token stands last.
 
     >>> import torch
     >>> from attention_book.models import DecoderConfig, DecoderLanguageModel

@@ -14,7 +14,8 @@ from attention_book.foundations.shapes import (
     TokenIds,
     TokenMask,
 )
-from attention_book.models.language.state import LanguageState, check_one_each
+from attention_book.models.language.state import LanguageState, check_one_each, check_rows
+from attention_book.models.sources import check_real, reading_places
 from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.layer_config import LayerConfig
@@ -122,15 +123,26 @@ class MaskedLanguageModel(LanguageModel):
         super().__init__(config, looks_ahead=True)
 
     def forward(self, tokens: TokenIds, real: TokenMask) -> Logits:
-        """Return a prediction at every place; False in ``real`` = padding, hidden from all."""
-        return self.predict(tokens, real[:, None, :])
+        """Return a prediction at every place; False in ``real`` = padding, hidden from all.
+
+        Padding may stand anywhere: it is read last, and positions count real tokens.
+
+        Raises:
+            TypeError: if ``real`` is not boolean.
+            ValueError: if it has another shape than the tokens.
+        """
+        check_real(tokens, real)
+        places = reading_places(real)
+        real_first = real.scatter(1, places, real)
+        logits = self.predict(tokens.scatter(1, places, tokens), real_first[:, None, :])
+        return logits.gather(1, places[..., None].expand_as(logits))
 
 
 class CausalLanguageModel(LanguageModel):
     """Predict every next token from those before it: a decoder-only model.
 
     Radford et al. (2018). Padding on the right is never seen by a real token, so it needs
-    no mask.
+    no mask; where it stands elsewhere, ``real`` must say so.
 
     Args:
         config: The settings.
@@ -149,9 +161,24 @@ class CausalLanguageModel(LanguageModel):
         """Create the model."""
         super().__init__(config, looks_ahead=False)
 
-    def forward(self, tokens: TokenIds) -> Logits:
-        """Return, at every place, a guess at the token that follows."""
-        return self.predict(tokens, is_causal=True)
+    def forward(self, tokens: TokenIds, real: TokenMask | None = None) -> Logits:
+        """Return, at every place, a guess at the token that follows.
+
+        Args:
+            tokens: (batch, token).
+            real: False where a token is padding; None: at most on the right. It is read last,
+                and positions count real tokens.
+
+        Raises:
+            TypeError: if ``real`` is not boolean.
+            ValueError: if it has another shape than the tokens.
+        """
+        if real is None:
+            return self.predict(tokens, is_causal=True)
+        check_real(tokens, real)
+        places = reading_places(real)
+        logits = self.predict(tokens.scatter(1, places, tokens), is_causal=True)
+        return logits.gather(1, places[..., None].expand_as(logits))
 
     def start(self, batch_size: int) -> LanguageState:
         """Return the state with nothing read.
@@ -169,6 +196,22 @@ class CausalLanguageModel(LanguageModel):
             ValueError: if there are not as many tokens as texts.
         """
         check_one_each(token, state.batch_size)
-        x, past = self.stack.step(self.embed(token[:, None]), state.past)
-        logits: StepLogits = self.readout(x)[:, 0]
+        logits, read = self.read(token[:, None], state)
+        return logits[:, 0], read
+
+    def read(self, tokens: TokenIds, state: LanguageState) -> tuple[Logits, LanguageState]:
+        """Read some tokens of each text at once, and guess after each; a prompt, say.
+
+        None may be padding: what is read next would follow it, and not its text.
+
+        Args:
+            tokens: (batch, token), those that follow what was read.
+            state: Where the model stands; left as it was.
+
+        Raises:
+            ValueError: if there are not as many rows as texts, or no token.
+        """
+        check_rows(tokens, state.batch_size)
+        x, past = self.stack.read(self.embed(tokens), state.past)
+        logits: Logits = self.readout(x)
         return logits, LanguageState(state.batch_size, past)

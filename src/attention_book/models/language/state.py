@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from attention_book.attention import KVCache
-from attention_book.foundations.shapes import StepIds
+from attention_book.foundations.shapes import StepIds, TokenIds
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,22 @@ class LanguageState:
     def select(self, rows: StepIds) -> "LanguageState":
         """Return the texts with these numbers."""
         return LanguageState(len(rows), tuple(layer.select(rows) for layer in self.past))
+
+
+def check_rows(tokens: TokenIds, batch_size: int) -> None:
+    """Check that there is one row of tokens for each text, and something in it.
+
+    >>> import torch
+    >>> check_rows(torch.tensor([[4, 5], [6, 7]]), batch_size=2)
+
+    Raises:
+        ValueError: if not.
+    """
+    if tokens.ndim != 2 or tokens.shape[0] != batch_size or tokens.shape[1] == 0:
+        raise ValueError(
+            f"tokens: expected one row for each of {batch_size} texts, with at least one token, "
+            f"got the shape {tuple(tokens.shape)}"
+        )
 
 
 def check_one_each(token: StepIds, batch_size: int) -> None:

@@ -56,9 +56,9 @@ class SelfAttentionLayer(nn.Module):
         return x
 
     def step(self, x: Features, *, past: KVCache | None) -> tuple[Features, KVCache]:
-        """Go on by one token that sees only those before it; ``past`` is left as it was.
+        """Go on by one token, or some, that see only those before; ``past`` is left as it was.
 
-        The rows of a causal call, one at a time.
+        The rows of a causal call, those that are new.
         """
         x, grown = look_back(self.self_attention, self.self_attention_norm, x, past)
         x = self.feed_forward_norm(x, self.feed_forward)
@@ -156,7 +156,7 @@ class DecoderLayer(nn.Module):
 def look_back(
     attention: MultiHeadAttention, add_norm: AddNorm, x: Features, past: KVCache | None
 ) -> tuple[Features, KVCache]:
-    """Let one new token look at itself and all before it; return the past grown by it.
+    """Let new tokens look at themselves and all before them; return the past grown by them.
 
     >>> import torch
     >>> attention, add_norm = MultiHeadAttention(d_model=8, num_heads=2), AddNorm(d_model=8)
@@ -168,7 +168,8 @@ def look_back(
     token = add_norm.prepare(x)
     new = attention.project(token, token, offset=offset)
     grown = new if past is None else past.append(new)
-    return add_norm.add(x, attention(token, grown, offset=offset)), grown
+    found = attention(token, grown, offset=offset, is_causal=token.shape[1] > 1)
+    return add_norm.add(x, found), grown
 
 
 def _attention(config: LayerConfig, positions: Positions | None) -> MultiHeadAttention:

@@ -85,6 +85,17 @@ class LayerStack(Stack):
                 "vectors: expected one for each example, (batch, 1, d_model), "
                 f"got the shape {tuple(vectors.shape)}"
             )
+        return self.read(vectors, past)
+
+    def read(
+        self, vectors: Features, past: tuple[KVCache, ...] = ()
+    ) -> tuple[Features, tuple[KVCache, ...]]:
+        """Go on by some positions, each of which sees itself and those before it.
+
+        Args:
+            vectors: (batch, position, d_model), those that follow.
+            past: As in :meth:`step`.
+        """
         x, grown = self.place(vectors, offset=past[0].position if past else 0), []
         for index, layer in enumerate(cast("list[SelfAttentionLayer]", list(self.layers))):
             x, seen = layer.step(x, past=past[index] if past else None)
