@@ -3,6 +3,7 @@
 import itertools
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,3 +117,29 @@ def test_wrong_input_is_one_clear_error() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_corpus_of_links_is_no_sentence_and_the_other_way_round() -> None:
+    """The kind: an axis too many or too few, taken where sizes agree.
+
+    Two sentences with two links each went for two links.
+    """
+    sentence = [(0, 0), (1, 1)]
+    corpus = [set(sentence), {(0, 1), (1, 0)}]
+    for call, name in [
+        (lambda: alignment_scores(corpus, corpus), "predicted"),
+        (lambda: alignment_scores(sentence, corpus), "sure"),
+        (lambda: alignment_scores(sentence, sentence, corpus), "possible"),
+        (lambda: corpus_alignment_scores(sentence, sentence), "predicted"),
+        (lambda: corpus_alignment_scores([[(0, 0, 0)]], [sentence]), "predicted"),
+        (lambda: corpus_alignment_scores([[(0.5, 0)]], [sentence]), "predicted"),
+        (lambda: corpus_alignment_scores([["01"]], [sentence]), "predicted"),
+    ]:
+        message = (
+            rf"{name}: expected links \(source, target\) for each sentence, got .* in sentence"
+        )
+        with pytest.raises(ValueError, match=message):
+            call()
+    lists = [[list(link) for link in sentence]]
+    assert corpus_alignment_scores(lists, [np.array(sentence)]).error_rate == 0

@@ -157,6 +157,89 @@ def test_wrong_input_is_one_clear_error(metric, hypotheses, references, error, m
         metric(hypotheses, references)
 
 
+# --- the layout of the references ------------------------------------------------------------
+
+# Two people translate three sentences; the third is like the first.
+FIRST = [("je", "suis", "là", "."), ("va", "vite", "!"), ("je", "suis", "ici", ".")]
+SECOND = [("moi", "je", "suis", "là", "."), ("vas", "-y", "vite", "!"), ("je", "suis", "ici", "!")]
+THIRD = [("là", "je", "suis", "."), ("vite", "va", "donc", "!"), ("ici", "je", "suis", ".")]
+METRICS = [
+    corpus_bleu,
+    corpus_chrf,
+    lambda h, r: bleu_by_length(h, r, [1] * len(h), bins=(1, 2)),
+]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("hypotheses", "sets"),
+    [
+        (FIRST[:2], [FIRST[:2], SECOND[:2]]),
+        (SECOND[:2], [FIRST[:2], SECOND[:2]]),
+        (FIRST, [FIRST, SECOND, THIRD]),
+        ([THIRD[0], ("va", "donc", "vite", "!"), SECOND[2]], [FIRST, SECOND, THIRD]),
+        ([FIRST[0], ()], [[THIRD[0], FIRST[1]], [FIRST[0], SECOND[1]]]),
+        ([("a", "b"), ("c", "d")], [[("a", "b"), ("c", "d")], [("e", "f"), ("g", "h")]]),
+    ],
+)
+def test_references_set_by_set_are_refused_and_right_when_turned(metric, hypotheses, sets) -> None:
+    """The kind: two axes that can be exchanged where sizes agree; another number, no word."""
+    with pytest.raises(ValueError, match=r"look like sets, as sacrebleu .*list\(zip\(\*references"):
+        metric(hypotheses, sets)
+    metric(hypotheses, list(zip(*sets, strict=True)))  # the advice, followed
+    metric(hypotheses, [[*sets[0], sets[0][0]], *sets[1:]])  # and the other one
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("metric", METRICS[:2])
+def test_other_numbers_of_sets_say_the_layout_too(metric) -> None:
+    for count in (1, 2):
+        sets = [FIRST, SECOND][:count]
+        message = (
+            rf"for each of 3 hypotheses, got {count}; .*turn them: list\(zip\(\*references\)\)"
+        )
+        with pytest.raises(ValueError, match=message):
+            metric(FIRST, sets)
+        assert metric(FIRST, list(zip(*sets, strict=True))) == pytest.approx(100)
+    for references in ([FIRST[0]], [["a", "b", "c"]], []):
+        with pytest.raises(ValueError, match=r"for each of 3 hypotheses, got [01]$"):
+            metric(FIRST, references)
+    with pytest.raises(TypeError, match="reference 0: expected a sequence of tokens, got None"):
+        metric(FIRST[:1], [[FIRST[0], None]])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("hypotheses", "references"),
+    [
+        # Short and alike: the same references for both, in either order; a swap of two answers.
+        (["oui .", "oui ."], [["oui .", "si ."], ["oui .", "si ."]]),
+        (["oui .", "si ."], [["oui .", "si ."], ["si .", "oui ."]]),
+        (["va !", "oui ."], [["oui .", "si ."], ["va !", "pars !"]]),
+        (["non .", "x"], [["oui .", "si ."], ["non .", "nenni ."]]),
+        # Sentences of one pattern: another's reference, word for word, and one's own.
+        (["il est riche .", "il est riche ."],
+         [["il est calme .", "celui-ci reste serein ."],
+          ["il est riche .", "celui-ci reste aisé ."]]),
+        # Nothing matches anywhere; all is empty; all is the same.
+        (["a b", "c d"], [["e f", "g h"], ["i j", "k l"]]),
+        (["", ""], [["a", "b"], ["c", "d"]]),
+        (["a", "a"], [["a", "a"], ["a", "a"]]),
+    ],
+)  # fmt: skip
+def test_sentences_that_are_alike_are_no_sets(metric, hypotheses, references) -> None:
+    metric(
+        [each.split() for each in hypotheses], [[r.split() for r in each] for each in references]
+    )
+
+
+@given(rows=st.lists(st.tuples(sentences, sentences), min_size=2, max_size=2), data=st.data())
+def test_whoever_translates_like_one_of_the_references_is_never_refused(rows, data) -> None:
+    """A translation that is one of its own references, for every sentence, however alike."""
+    chosen = [data.draw(st.sampled_from(row)) for row in rows]
+    assert corpus_bleu(chosen, rows) >= 0
+
+
 def test_wrong_options_and_bins_are_one_clear_error() -> None:
     with pytest.raises(ValueError, match="max_order: expected 1 or more, got 0"):
         corpus_bleu([VA], [VA], max_order=0)

@@ -111,3 +111,18 @@ def test_wrong_input_is_one_clear_error() -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_several_references_are_no_tokens() -> None:
+    """The kind: an axis too many; a sentence was one token, and the score 0."""
+    sentence = ("il", "est", "là")
+    for call in (
+        lambda: d2l_bleu(sentence, [sentence, sentence]),
+        lambda: d2l_bleu([sentence], sentence),
+        lambda: textbook_bleu([sentence], [[sentence]]),
+        lambda: textbook_bleu([sentence], [[sentence, sentence]]),
+        lambda: ngram_matches([1, 2], sentence, 1),
+    ):
+        with pytest.raises(TypeError, match=r"expected a text or its tokens, got .* among"):
+            call()

@@ -3,6 +3,9 @@
 import random
 
 import pytest
+import sacrebleu
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
@@ -10,6 +13,7 @@ from attention_book.metrics import corpus_bleu
 from attention_book.runs import scoring
 from attention_book.runs.scoring import compare, score, tokenizer_of
 from attention_book.text import phrasebook
+from attention_book.text.scripts import without_blanks_between_words
 
 REFERENCES = [" ".join(pair.target).capitalize() for pair in phrasebook()[200:280]]
 
@@ -224,3 +228,104 @@ def test_an_interval_is_there_though_a_resample_matches_nothing() -> None:
     assert found.chrf.margin is not None
     assert 0 < found.chrf.mean < 100
     assert found.chrf.margin > 0
+
+
+# --- against sacrebleu, of anything -----------------------------------------------------------
+
+PIECES = st.one_of(
+    st.sampled_from(["我", "在", "读", "书", "图书馆", "。", "，", "！", "我们", "漢字", "学"]),
+    st.sampled_from(
+        [
+            "the",
+            "cat",
+            "sat",
+            "on",
+            "mat",
+            ".",
+            ",",
+            "!",
+            "Don't",
+            "3.50",
+            "1,000",
+            "K-pop",
+            "&",
+            "&amp;",
+            "<skipped>",
+            '"',
+            "'",
+            "-",
+        ]
+    ),
+    st.sampled_from(
+        [
+            "il",
+            "est",
+            "là",
+            "«",
+            "!",
+            "»",
+            "l'homme",
+            "Straße",
+            "„so“",
+            "красный",
+            "мир",
+            "한국",
+            "음악",
+            "भाषा",
+            "שלום",
+        ]
+    ),
+    st.sampled_from(
+        ["私は", "本を", "読む", "ス", "ー", "です。", "สวัสดี", "ครับ", "ខ្ញុំ", "စာ", "བོད་"]
+    ),
+    st.sampled_from([" ", "  ", "\t", "\u3000", "\u00a0", "12", "３", "🎉", "e\u0301", "𠀀"]),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=4),
+)
+LINES = st.builds(str.join, st.sampled_from(["", " "]), st.lists(PIECES, max_size=12))
+PAIRS = st.lists(
+    st.tuples(LINES, LINES) | LINES.map(lambda line: (line, line)), min_size=1, max_size=5
+)
+EXPECTED = {"zh": "zh", "fr": "13a", "ru": "13a"}  # the others are char without their libraries
+
+
+@given(
+    pairs=PAIRS,
+    code=st.sampled_from([code for codes in CODES.values() for code in codes.split()]),
+    lowercase=st.booleans(),
+)
+def test_scores_of_any_lines_in_any_language_are_sacrebleus(pairs, code, lowercase) -> None:
+    """Two ways lead to the number: sacrebleu's own call, and tokens that we count ourselves."""
+    made, wanted = map(list, zip(*pairs, strict=True))
+    [language] = [short for short, codes in CODES.items() if code in codes.split()]
+    tokenizer = EXPECTED.get(language, "char")
+    if language in ("fr", "ru") and without_blanks_between_words(wanted):
+        tokenizer = "char"
+    found = score(made, wanted, language=code, lowercase=lowercase, resamples=0)
+    theirs = sacrebleu.corpus_bleu(
+        made, [wanted], tokenize=tokenizer, force=True, lowercase=lowercase
+    )
+    assert found.bleu.value == theirs.score
+    assert f"|tok:{tokenizer}|" in found.bleu.signature
+    assert found.chrf.value == CHRF(lowercase=lowercase).corpus_score(made, [wanted]).score
+
+    cut = BLEU(tokenize=tokenizer, lowercase=lowercase)._preprocess_segment
+    tokens = [[tuple(cut(line).split()) for line in side] for side in (made, wanted)]
+    if all(tokens[1]):  # the book's own BLEU takes no empty reference
+        assert corpus_bleu(*tokens) == pytest.approx(found.bleu.value, abs=1e-9)
+    long_enough = any(len(each) >= 4 for each in tokens[1])
+    assert not (made == wanted and long_enough) or found.bleu.value == pytest.approx(100)
+
+
+@settings(max_examples=settings().max_examples // 2)
+@given(pairs=PAIRS, code=st.sampled_from(["zh", "jpn", "fr", "tha", "kor", "qaa"]))
+def test_intervals_and_comparisons_of_any_lines_are_there(pairs, code) -> None:
+    made, wanted = map(list, zip(*pairs, strict=True))
+    found = score(made, wanted, language=code, resamples=4, lengths=[len(line) for line in wanted])
+    for each in (found.bleu, found.chrf):
+        assert each.mean is not None
+        assert each.margin is not None
+        assert 0 <= each.mean <= 100.001
+        assert each.margin >= 0
+    compared = compare(made, wanted, wanted, language=code, resamples=4)
+    assert compared.first.value == found.bleu.value
+    assert 0 < compared.p_value <= 1

@@ -3,6 +3,7 @@
 A link (i, j) joins source token i with target token j.
 """
 
+import operator
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -74,7 +75,8 @@ def corpus_alignment_scores(
         possible: The gold links that may be there besides.
 
     Raises:
-        ValueError: if there is no sentence, or not as many in each argument.
+        ValueError: if there is no sentence, not as many in each argument, or a link is no pair
+            of whole numbers.
 
     >>> gold = [{(0, 0)}, {(0, 0), (1, 1), (2, 2)}]
     >>> corpus_alignment_scores([{(0, 1)}, gold[1]], gold)
@@ -87,8 +89,8 @@ def corpus_alignment_scores(
             )
     if not predicted:
         raise ValueError("predicted: expected at least one sentence, got none")
-    A, S = _tagged(predicted), _tagged(sure)
-    P = S | _tagged(possible or ())
+    A, S = _tagged("predicted", predicted), _tagged("sure", sure)
+    P = S | _tagged("possible", possible or ())
     in_sure, in_possible = len(A & S), len(A & P)
     return AlignmentScores(
         precision=in_possible / len(A) if A else 1.0,
@@ -97,9 +99,22 @@ def corpus_alignment_scores(
     )
 
 
-def _tagged(sentences: Sequence[Collection[tuple[int, int]]]) -> set[tuple[int, int, int]]:
+def _tagged(
+    name: str, sentences: Sequence[Collection[tuple[int, int]]]
+) -> set[tuple[int, int, int]]:
     """Put the links of all sentences into one set, each with its sentence's number."""
-    return {(number, i, j) for number, links in enumerate(sentences) for i, j in links}
+    tagged = set()
+    for number, links in enumerate(sentences):
+        for link in links:
+            try:
+                i, j = map(operator.index, link)
+            except (TypeError, ValueError) as error:
+                raise ValueError(
+                    f"{name}: expected links (source, target) for each sentence, "
+                    f"got {link!r} in sentence {number}"
+                ) from error
+            tagged.add((number, i, j))
+    return tagged
 
 
 def diagonal_alignment(num_source: int, num_target: int) -> Links:

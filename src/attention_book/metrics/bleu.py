@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,6 +31,13 @@ def corpus_bleu(
     compares models of this book with one another, not with papers that
     tokenize otherwise. Papineni et al. (2002); Post (2018).
 
+    References are listed sentence by sentence. sacrebleu lists them set by set (first every
+    sentence's first one); with as many sets as sentences the two can't be told apart by their
+    shape. They are refused as turned if a translation stands word for word among those that
+    would be its own in sacrebleu's layout, and not among those that are its own here; none is
+    nearer to the latter; and references resemble one another more within the former. Where
+    such are meant, naming one sentence's reference twice says so, and changes no score.
+
     Args:
         hypotheses: The translations as tokens; one may be empty.
         references: For each translation one reference as tokens, or several.
@@ -39,7 +47,7 @@ def corpus_bleu(
 
     Raises:
         ValueError: if there is no sentence, not a reference for each, an empty
-            reference, or a token with a blank inside.
+            reference, or a token with a blank inside; or if the references stand set by set.
         TypeError: if a sentence is a string rather than its tokens.
         ImportError: if sacrebleu is not installed.
 
@@ -50,7 +58,9 @@ def corpus_bleu(
     19.4
     """
     metric = _bleu(max_order, smoothing)
-    score: float = metric.corpus_score(*_texts(hypotheses, references)).score
+    texts = _texts(hypotheses, references)
+    _check_layout(hypotheses, references)
+    score: float = metric.corpus_score(*texts).score
     return score
 
 
@@ -104,7 +114,9 @@ def corpus_chrf(hypotheses: Sequence[Sequence[str]], references: Sequence[Refere
     """
     with from_extra("metrics", "sacrebleu"):
         from sacrebleu.metrics.chrf import CHRF
-    score: float = CHRF().corpus_score(*_texts(hypotheses, references)).score
+    texts = _texts(hypotheses, references)
+    _check_layout(hypotheses, references)
+    score: float = CHRF().corpus_score(*texts).score
     return score
 
 
@@ -177,6 +189,7 @@ def bleu_by_length(
     [(2, 3, 1, 100), (4, 5, 2, 100)]
     """
     _texts(hypotheses, references)  # checks both
+    _check_layout(hypotheses, references)
     _check_bins(len(hypotheses), lengths, bins)
     metric = _bleu(4, "exp", effective_order=True)
     found = []
@@ -210,9 +223,10 @@ def _texts(
 ) -> tuple[list[str], list[Any]]:
     """Return what sacrebleu reads: texts, and the first, second, ... reference of each."""
     if len(hypotheses) != len(references):
+        sets = "; set by set, as sacrebleu lists them? turn them: list(zip(*references))"
         raise ValueError(
             f"references: expected one for each of {len(hypotheses)} hypotheses, "
-            f"got {len(references)}"
+            f"got {len(references)}{sets if _are_lists_of(references, len(hypotheses)) else ''}"
         )
     if not hypotheses:
         raise ValueError("hypotheses: expected at least one, got none")
@@ -220,6 +234,58 @@ def _texts(
     choices = [_choices(reference, f"reference {i}") for i, reference in enumerate(references)]
     # Where a sentence has no second reference stands None, which sacrebleu's types forget.
     return texts, [list(column) for column in itertools.zip_longest(*choices)]
+
+
+def _are_lists_of(references: Sequence[Any], count: int) -> bool:
+    """Whether every entry lists so many references, each as tokens."""
+    return len(references) > 0 and all(
+        isinstance(each, Sequence)
+        and len(each) == count
+        and not any(isinstance(tokens, str) for tokens in each)
+        for each in references
+    )
+
+
+def _check_layout(hypotheses: Sequence[Sequence[str]], references: Sequence[Sequence[Any]]) -> None:
+    """Refuse references that stand set by set; see :func:`corpus_bleu` for how they are told.
+
+    Sentences may be alike, and a translation may be that of another sentence: equality with a
+    reference elsewhere is no proof. So all that can tell must say the same.
+    """
+    count = len(hypotheses)
+    if count < 2 or not _are_lists_of(references, count):
+        return
+    rows = [[tuple(tokens) for tokens in each] for each in references]
+    columns: list[Sequence[tuple[str, ...]]] = list(zip(*rows, strict=True))
+    made = [tuple(tokens) for tokens in hypotheses]
+    elsewhere = [
+        number
+        for number, (each, row, column) in enumerate(zip(made, rows, columns, strict=True))
+        if each in column and each not in row
+    ]
+    if not elsewhere or any(
+        max(_alike(each, other) for other in row) > max(_alike(each, other) for other in column)
+        for each, row, column in zip(made, rows, columns, strict=True)
+    ):
+        return
+    here, turned = (
+        sum(_alike(*pair) for group in groups for pair in itertools.combinations(group, 2))
+        for groups in (rows, columns)
+    )
+    perfect = all(each in column for each, column in zip(made, columns, strict=True))
+    if turned > here or (turned == here and perfect):
+        raise ValueError(
+            "references: expected for each hypothesis a list of its own, got lists that look like "
+            f"sets, as sacrebleu takes them: hypothesis {elsewhere[0]} equals nothing at its place "
+            "but something of its own there; turn them: list(zip(*references)) (or, if they are "
+            "meant so, name one sentence's reference twice)"
+        )
+
+
+def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    """Return the share of the tokens that two sentences have in common."""
+    common = (Counter(one) & Counter(other)).total()
+    return 2 * common / max(len(one) + len(other), 1)
 
 
 def _choices(reference: Reference, name: str) -> list[str]:
@@ -234,6 +300,8 @@ def _choices(reference: Reference, name: str) -> list[str]:
 def _text(tokens: Iterable[object], name: str) -> str:
     if isinstance(tokens, str):
         raise TypeError(f"{name}: expected a sequence of tokens, got the string {tokens!r}")
+    if tokens is None:
+        raise TypeError(f"{name}: expected a sequence of tokens, got None: leave it out")
     words = [str(token) for token in tokens]
     for word in words:
         if len(word.split()) != 1 or word.strip() != word:

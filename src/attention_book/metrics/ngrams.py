@@ -47,6 +47,7 @@ def ngram_matches(
 
     Raises:
         ValueError: if ``n`` is below 1.
+        TypeError: if a token is no text.
 
     >>> ngram_matches("the the the", "the cat", 1)
     NgramMatches(matches=1, total=3)
@@ -94,6 +95,7 @@ def d2l_bleu(
 
     Raises:
         ValueError: if the reference is empty, or ``k`` is below 1.
+        TypeError: if a token is no text: several references are for :func:`corpus_bleu`.
 
     >>> round(d2l_bleu("il est paresseux .", "il est calme .", k=2), 3)
     0.658
@@ -129,6 +131,7 @@ def textbook_bleu(
     Raises:
         ValueError: if there is no sentence, or not one reference for each, or one is
             empty, or ``k`` is below 1.
+        TypeError: if a token is no text: several references are for :func:`corpus_bleu`.
 
     >>> textbook_bleu(["il est paresseux ."], ["il est calme ."], k=2)
     0.5
@@ -156,7 +159,12 @@ def _ngrams(tokens: tuple[str, ...], n: int) -> Counter[tuple[str, ...]]:
 
 
 def _tokens(sentence: str | Sequence[str]) -> tuple[str, ...]:
-    return tuple(sentence.split()) if isinstance(sentence, str) else tuple(sentence)
+    if isinstance(sentence, str):
+        return tuple(sentence.split())
+    for token in sentence:
+        if not isinstance(token, str):
+            raise TypeError(f"expected a text or its tokens, got {token!r} among the tokens")
+    return tuple(sentence)
 
 
 def _check(*, k: int, num_reference: int) -> None:
