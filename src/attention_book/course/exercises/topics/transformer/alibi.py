@@ -1,5 +1,7 @@
 """An exercise on ALiBi: biases that grow with the distance."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -33,6 +35,30 @@ def _one_slope(num_heads: int, num_positions: int) -> Tensor:
     return _alibi(num_heads, num_positions)[:1].expand(num_heads, -1, -1)
 
 
+def _with_slopes(slope: Callable[[int, int], float]) -> Callable[[int, int], Tensor]:
+    """Return biases whose slopes are made of h, from 1, and H."""
+
+    def alibi(num_heads: int, num_positions: int) -> Tensor:
+        slopes = torch.tensor([slope(h, num_heads) for h in range(1, num_heads + 1)])
+        return -slopes[:, None, None] * _distances(num_positions).abs()
+
+    return alibi
+
+
+def _future_hidden(num_heads: int, num_positions: int) -> Tensor:
+    later = torch.ones(num_positions, num_positions, dtype=torch.bool).triu(1)
+    return _alibi(num_heads, num_positions).masked_fill(later, -torch.inf)
+
+
+def _squared(num_heads: int, num_positions: int) -> Tensor:
+    return -alibi_slopes(num_heads)[:, None, None] * _distances(num_positions) ** 2
+
+
+_WHOLE = Bilingual(
+    "8h/H 不一定是整数：用 `/`，不用 `//`。",
+    "8h/H need not be an integer: divide by `/`, not by `//`.",
+)
+
 ALIBI_BIAS = Exercise(
     name="alibi-bias",
     task=Bilingual(
@@ -43,7 +69,14 @@ ALIBI_BIAS = Exercise(
         " power of 2).",
     ),
     solution=_alibi,
-    probes=lambda: [Probe((2, 3)), Probe((8, 3)), Probe((4, 5))],
+    probes=lambda: [
+        Probe((2, 3)),
+        Probe((8, 3)),
+        Probe((4, 5)),
+        Probe((16, 3), Bilingual("头比 8 多", "there are more than 8 heads")),
+        Probe((1, 2), Bilingual("只有一个头", "there is a single head")),
+        Probe((4, 1), Bilingual("只有一个位置", "there is a single position")),
+    ],
     mistakes=(
         Mistake(
             "wrong-sign",
@@ -74,6 +107,56 @@ ALIBI_BIAS = Exercise(
             "one-slope",
             _one_slope,
             Bilingual("每个头各有自己的斜率。", "Every head has a slope of its own."),
+        ),
+        Mistake(
+            "past-favored",
+            lambda num_heads, num_positions: -_signed(num_heads, num_positions),
+            Bilingual(
+                "没有取绝对值：前面的键得到了正的偏置，越远越受偏爱。",
+                "The absolute value is missing: earlier keys get a positive bias, the more the "
+                "further away.",
+            ),
+        ),
+        Mistake(
+            "squared",
+            _squared,
+            Bilingual(
+                "偏置与距离成正比，不是与它的平方。",
+                "The bias is proportional to the distance, not to its square.",
+            ),
+        ),
+        Mistake(
+            "steep-last",
+            lambda num_heads, num_positions: _alibi(num_heads, num_positions).flip(0),
+            Bilingual(
+                "头的次序反了：第一个头的斜率最大。",
+                "The heads come in the wrong order: the first has the steepest slope.",
+            ),
+        ),
+        Mistake(
+            "eight-heads-only",
+            _with_slopes(lambda h, H: 2.0**-h),
+            Bilingual(
+                "只在 8 个头时对：指数是 −8h/H。", "Right for 8 heads alone: the exponent is −8h/H."
+            ),
+        ),
+        Mistake("whole-exponent", _with_slopes(lambda h, H: 2.0 ** (-(8 // H) * h)), _WHOLE),
+        Mistake("whole-exponent", _with_slopes(lambda h, H: 2.0 ** (-8 * h // H)), _WHOLE),
+        Mistake(
+            "future-hidden",
+            _future_hidden,
+            Bilingual(
+                "这里只要偏置：遮住未来是掩码的事。",
+                "Only the bias is asked for: hiding the future is the mask's task.",
+            ),
+        ),
+        Mistake(
+            "future-without-bias",
+            lambda num_heads, num_positions: _alibi(num_heads, num_positions).tril(),
+            Bilingual(
+                "后面的键也有偏置：两边都按距离。",
+                "Later keys have a bias, too: it goes by the distance on both sides.",
+            ),
         ),
     ),
 )

@@ -1,6 +1,6 @@
 """Exercises on decoding word by word: the cache, and the mask in both modes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -20,6 +20,10 @@ def _one_word_each() -> Iterator[Probe]:
     yield Probe(
         (torch.randn(1, 4), *torch.empty(2, 0, 4), *torch.randn(3, 4, 4)),
         Bilingual("还没有过去", "there is no past yet"),
+    )
+    yield Probe(
+        (30 * torch.randn(1, 4), *(30 * torch.randn(2, 3, 4)), *torch.randn(3, 4, 4)),
+        Bilingual("评分很大", "the scores are large"),
     )
 
 
@@ -59,6 +63,42 @@ def _newest_first(
 ) -> Step:
     keys, values = torch.cat((x @ W_k, keys)), torch.cat((x @ W_v, values))
     return dot_product_attention(x @ W_q, keys, values), keys, values
+
+
+def _looks(look: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Step]:
+    """Return a step that appends what it should, and looks in its own way."""
+
+    def step(
+        x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+    ) -> Step:
+        keys, values = torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
+        return look(x @ W_q, keys, values), keys, values
+
+    return step
+
+
+def _weights_of(scores: Tensor) -> Tensor:
+    return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
+
+
+def _transposed(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    return _cached(x, keys, values, W_q.mT, W_k.mT, W_v.mT)
+
+
+def _query_as_it_is(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    keys, values = torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
+    return dot_product_attention(x, keys, values), keys, values
+
+
+def _appended_twice(
+    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
+) -> Step:
+    once = _cached(x, keys, values, W_q, W_k, W_v)
+    return _cached(x, once[1], once[2], W_q, W_k, W_v)
 
 
 CACHED_STEP = Exercise(
@@ -116,6 +156,44 @@ CACHED_STEP = Exercise(
                 " no longer matches the positions.",
             ),
         ),
+        Mistake(
+            "not-scaled",
+            _looks(lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v),
+            Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+        ),
+        Mistake(
+            "over-the-query",
+            _looks(lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(dim=0) @ v),
+            Bilingual(
+                "softmax 用错了轴：要沿键，也就是最后一个轴。",
+                "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
+            ),
+        ),
+        Mistake(
+            "bare-exponentials",
+            _looks(lambda q, k, v: _weights_of(q @ k.mT / q.shape[-1] ** 0.5) @ v),
+            Bilingual(
+                "评分大时指数溢出成无穷：交给 `softmax`。",
+                "For large scores the exponential overflows to infinity: leave it to `softmax`.",
+            ),
+        ),
+        Mistake(
+            "weights-transposed",
+            _transposed,
+            Bilingual(
+                "投影是 `x @ W`，W 不转置。", "The projections are `x @ W`; W is not transposed."
+            ),
+        ),
+        Mistake(
+            "query-not-projected",
+            _query_as_it_is,
+            Bilingual("查询也要投影：`x @ W_q`。", "The query is projected as well: `x @ W_q`."),
+        ),
+        Mistake(
+            "appended-twice",
+            _appended_twice,
+            Bilingual("新词接了两次。", "The new word was appended twice."),
+        ),
     ),
 )
 
@@ -126,6 +204,8 @@ def _both_modes() -> Iterator[Probe]:
     yield Probe((x, False), Bilingual("是评估模式", "the mode is evaluation"))
     yield Probe((torch.randn(2, 5, 4), True))
     yield Probe((torch.randn(2, 5, 4), False))
+    yield Probe((torch.randn(1, 3), True), Bilingual("只有一个词", "there is a single word"))
+    yield Probe((30 * torch.randn(3, 2), False), Bilingual("评分很大", "the scores are large"))
 
 
 def _causal(x: Tensor, training: bool, *, ahead: int = 0) -> Tensor:
@@ -146,6 +226,27 @@ def _one_ahead(x: Tensor, training: bool) -> Tensor:
 
 def _not_itself(x: Tensor, training: bool) -> Tensor:
     return _causal(x, training, ahead=-1)
+
+
+def _plain(x: Tensor, training: bool) -> Tensor:
+    return dot_product_attention(x, x, x)
+
+
+def _of_scores(weigh: Callable[[Tensor], Tensor], power: float = -0.5) -> Callable[..., Tensor]:
+    def decode(x: Tensor, training: bool) -> Tensor:
+        return weigh(x @ x.mT * x.shape[-1] ** power) @ x
+
+    return decode
+
+
+def _masked(scores: Tensor) -> Tensor:
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
+    return scores.masked_fill(later, -torch.inf).softmax(dim=-1)
+
+
+def _upside_down(scores: Tensor) -> Tensor:
+    earlier = torch.ones(scores.shape[-2:], dtype=torch.bool).tril(-1)
+    return scores.masked_fill(earlier, -torch.inf).softmax(dim=-1)
 
 
 def _future_is_hidden(answer: Answer) -> Finding | None:
@@ -203,6 +304,38 @@ CAUSAL_IN_BOTH_MODES = Exercise(
         ),
         Mistake("off-by-one", _one_ahead, _OFF_BY_ONE),
         Mistake("off-by-one", _not_itself, _OFF_BY_ONE),
+        Mistake(
+            "no-mask",
+            _plain,
+            Bilingual("没有掩码：每个词都看见了未来。", "No mask: every word sees the future."),
+        ),
+        Mistake(
+            "masked-afterwards",
+            _of_scores(lambda scores: scores.softmax(dim=-1).tril()),
+            Bilingual(
+                "softmax 之后才遮，分母里还有未来：掩码要放在 softmax 之前。",
+                "Masked after the softmax, the future is still in the denominator: mask before.",
+            ),
+        ),
+        Mistake(
+            "upside-down",
+            _of_scores(_upside_down),
+            Bilingual(
+                "掩码上下颠倒，每个词只看得见自己和未来：要 `tril`，不要 `triu`。",
+                "The mask is upside down, and a word sees itself and the future: take `tril`, "
+                "not `triu`.",
+            ),
+        ),
+        Mistake(
+            "not-scaled",
+            _of_scores(_masked, 0.0),
+            Bilingual("评分还没有除以 √d。", "The scores have not been divided by √d."),
+        ),
+        Mistake(
+            "divided-by-d",
+            _of_scores(_masked, -1.0),
+            Bilingual("除以的是 √d，不是 d。", "Divide by √d, not by d."),
+        ),
     ),
     laws=(
         Law(

@@ -1,7 +1,7 @@
 """An exercise on causal self-attention: one head that looks back."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -14,6 +14,14 @@ from attention_book.foundations.bilingual import Bilingual
 def _words_and_projections() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), *torch.randn(3, 4, 4)))
     yield Probe((torch.randn(5, 8), torch.randn(8, 3), torch.randn(8, 3), torch.randn(8, 6)))
+    yield Probe(
+        (torch.randn(1, 4), torch.randn(4, 3), torch.randn(4, 3), torch.randn(4, 2)),
+        Bilingual("只有一个词", "there is a single word"),
+    )
+    yield Probe(
+        (20 * torch.randn(4, 5), torch.randn(5, 3), torch.randn(5, 3), torch.randn(5, 2)),
+        Bilingual("评分很大", "the scores are large"),
+    )
 
 
 def _causal_self_attention(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
@@ -63,6 +71,39 @@ def _unscaled(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
     return masked_softmax(_scores(x, W_q, W_k), causal_mask(len(x))) @ x @ W_v
 
 
+def _of_scores(
+    weigh: Callable[[Tensor], Tensor],
+    square: Callable[[Tensor, Tensor, Tensor], int] = lambda x, W_k, W_v: W_k.shape[-1],
+    *,
+    swapped: bool = False,
+) -> Callable[..., Tensor]:
+    """Return a head that makes weights of the scores, which it divides by a root."""
+
+    def attend(x: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Tensor:
+        queries, keys = (W_k, W_q) if swapped else (W_q, W_k)
+        return weigh(_scores(x, queries, keys) / math.sqrt(square(x, W_k, W_v))) @ x @ W_v
+
+    return attend
+
+
+def _causal(scores: Tensor) -> Tensor:
+    return masked_softmax(scores, causal_mask(len(scores)))
+
+
+def _over_queries(scores: Tensor) -> Tensor:
+    return scores.masked_fill(~causal_mask(len(scores)), -torch.inf).softmax(dim=0)
+
+
+def _bare(scores: Tensor) -> Tensor:
+    likeness = scores.exp().tril()
+    return likeness / likeness.sum(dim=-1, keepdim=True)
+
+
+_WRONG_ROOT = Bilingual(
+    "根号下是键的特征数 d_k，不是位置数，也不是值的特征数。",
+    "The root is of d_k, the features of a key, not of the number of positions or of the features"
+    " of a value.",
+)
 _OFF_BY_ONE = Bilingual(
     "因果掩码差了一格：第 i 个词可以看第 1 到第 i 个，包括它自己。",
     "The causal mask is off by one: word i may see the words 1 to i, itself included.",
@@ -113,6 +154,59 @@ CAUSAL_SELF_ATTENTION = Exercise(
             "not-scaled",
             _unscaled,
             Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+        ),
+        Mistake(
+            "root-of-d-model",
+            _of_scores(_causal, lambda x, W_k, W_v: x.shape[-1]),
+            Bilingual(
+                "除以了 √d_model：一个头的评分要除以 √d_k，即投影之后的特征数。",
+                "Divided by √d_model: the scores of a head are divided by √d_k, the number of "
+                "features after the projection.",
+            ),
+        ),
+        Mistake("wrong-root", _of_scores(_causal, lambda x, W_k, W_v: W_v.shape[-1]), _WRONG_ROOT),
+        Mistake("wrong-root", _of_scores(_causal, lambda x, W_k, W_v: len(x)), _WRONG_ROOT),
+        Mistake(
+            "wrong-axis",
+            _of_scores(_over_queries),
+            Bilingual(
+                "softmax 用错了轴：要沿键，也就是最后一个轴。",
+                "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
+            ),
+        ),
+        Mistake(
+            "queries-and-keys-swapped",
+            _of_scores(_causal, swapped=True),
+            Bilingual(
+                "查询与键对调了：评分是 q·k，行是查询，列是键。",
+                "Queries and keys are swapped: scores are q·k, with queries in rows and keys "
+                "in columns.",
+            ),
+        ),
+        Mistake(
+            "scores-set-to-zero",
+            _of_scores(lambda scores: scores.tril().softmax(dim=-1)),
+            Bilingual(
+                "把未来的评分变成 0 并没有遮住它：`exp(0)` 是 1，不是 0。填 `-inf`。",
+                "A score of 0 does not hide the future: `exp(0)` is 1, not 0. Fill with `-inf`.",
+            ),
+        ),
+        Mistake(
+            "bare-exponentials",
+            _of_scores(_bare),
+            Bilingual(
+                "评分大时指数溢出成无穷：先减去一行的最大值，或者交给 `softmax`。",
+                "For large scores the exponential overflows to infinity: subtract the row's "
+                "maximum first, or leave it to `softmax`.",
+            ),
+        ),
+        Mistake(
+            "sign",
+            _of_scores(lambda scores: _causal(-scores)),
+            Bilingual(
+                "符号反了：越相似，评分越高。",
+                "The sign is reversed: the more alike, the higher the score.",
+            ),
         ),
     ),
 )

@@ -102,6 +102,14 @@ DEAD_PARAMETERS = Exercise(
             lambda function, parameters: set(parameters),
             Bilingual("有用的参数也被报告了。", "Parameters that are of use are reported too."),
         ),
+        Mistake(
+            "living",
+            lambda function, parameters: set(parameters) - _dead(function, parameters),
+            Bilingual(
+                "反了：要报告的是改了也没有影响的。",
+                "Inverted: report those whose change has no effect.",
+            ),
+        ),
     ),
 )
 

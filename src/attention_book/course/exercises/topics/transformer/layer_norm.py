@@ -18,6 +18,15 @@ def _to_normalize() -> Iterator[Probe]:
     yield Probe((3 * torch.randn(3, 4) + 1, torch.ones(4), torch.zeros(4)))
     yield Probe((torch.randn(2, 5, 8), torch.rand(8) + 0.5, torch.randn(8)))
     yield Probe((torch.randn(4, 4), torch.rand(4) + 0.5, torch.randn(4)))
+    constant = torch.tensor([[2.0, 2.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0, 4.0]])
+    yield Probe(
+        (constant, torch.rand(3) + 0.5, torch.randn(3)),
+        Bilingual("有的词各个特征都相等", "all features of some words are equal"),
+    )
+    yield Probe(
+        (3e-3 * torch.randn(2, 5), torch.rand(5) + 0.5, torch.randn(5)),
+        Bilingual("特征很小，ε 看得出来", "the features are small, and ε shows"),
+    )
 
 
 def _layer_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
@@ -54,6 +63,39 @@ def _not_centered(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
     return x / (x.var(dim=-1, keepdim=True, correction=0) + _EPSILON).sqrt() * gain + bias
 
 
+def _with_epsilon(epsilon: float) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    return lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias, epsilon)
+
+
+def _without_epsilon(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    spread = x.std(dim=-1, keepdim=True, correction=0)
+    return (x - x.mean(dim=-1, keepdim=True)) / spread * gain + bias
+
+
+def _epsilon_outside(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    spread = x.std(dim=-1, keepdim=True, correction=0)
+    return (x - x.mean(dim=-1, keepdim=True)) / (spread + _EPSILON) * gain + bias
+
+
+def _plain(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], eps=_EPSILON)
+
+
+def _root_mean_square(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    return x / (x.square().mean(dim=-1, keepdim=True) + _EPSILON).sqrt() * gain + bias
+
+
+def _unit_length(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+    return F.normalize(x - x.mean(dim=-1, keepdim=True), dim=-1) * gain + bias
+
+
+_NO_EPSILON = Bilingual(
+    "没有 ε：一个词的各个特征相等时方差为 0，结果是 0/0。",
+    "There is no ε: where all features of a word are equal the variance is 0, and this is 0/0.",
+)
+_OTHER_EPSILON = Bilingual("ε 应当是 1e-5。", "ε should be 1e-5.")
+
+
 def _nobody_peeks(answer: Answer) -> Finding | None:
     x, gain, bias = torch.randn(4, 6), torch.ones(6), torch.zeros(6)
     later = x.clone()
@@ -79,9 +121,10 @@ _TIME = Bilingual(
 LAYER_NORM = Exercise(
     name="layer-norm",
     task=Bilingual(
-        "写 `norm(x, gain, bias)`：层归一化，x 的最后两个轴是（位置，特征），ε = 1e-5。",
-        "Write `norm(x, gain, bias)`: layer normalization; the last two axes of x are (position,"
-        " feature), and ε = 1e-5.",
+        "写 `norm(x, gain, bias)`：层归一化，x 的最后两个轴是（位置，特征）；ε = 1e-5，"
+        "在根号里面与方差相加。",
+        "Write `norm(x, gain, bias)`: layer normalization; the last two axes of x are "
+        "(position, feature), and ε = 1e-5 is added to the variance, inside the root.",
     ),
     solution=_layer_norm,
     probes=_to_normalize,
@@ -117,6 +160,73 @@ LAYER_NORM = Exercise(
             "not-centered",
             _not_centered,
             Bilingual("还没有减去平均。", "The mean has not been subtracted."),
+        ),
+        Mistake("no-epsilon", _with_epsilon(0.0), _NO_EPSILON),
+        Mistake("no-epsilon", _without_epsilon, _NO_EPSILON),
+        Mistake(
+            "epsilon-outside",
+            _epsilon_outside,
+            Bilingual(
+                "ε 加在了根号外面：它与方差相加，再开根号。",
+                "ε was added outside of the root: add it to the variance, then take the root.",
+            ),
+        ),
+        Mistake("other-epsilon", _with_epsilon(1e-6), _OTHER_EPSILON),
+        Mistake("other-epsilon", _with_epsilon(1e-8), _OTHER_EPSILON),
+        Mistake("other-epsilon", _with_epsilon(1e-3), _OTHER_EPSILON),
+        Mistake(
+            "no-gain-no-bias",
+            lambda x, gain, bias: _plain(x),
+            Bilingual("增益和偏置都没有用上。", "Neither gain nor bias is used."),
+        ),
+        Mistake(
+            "no-gain",
+            lambda x, gain, bias: _plain(x) + bias,
+            Bilingual("增益没有用上。", "The gain is not used."),
+        ),
+        Mistake(
+            "no-bias",
+            lambda x, gain, bias: _plain(x) * gain,
+            Bilingual("偏置没有用上。", "The bias is not used."),
+        ),
+        Mistake(
+            "bias-before-gain",
+            lambda x, gain, bias: (_plain(x) + bias) * gain,
+            Bilingual("先乘增益，再加偏置。", "Multiply by the gain first, then add the bias."),
+        ),
+        Mistake(
+            "gain-plus-one",
+            lambda x, gain, bias: _plain(x) * (1 + gain) + bias,
+            Bilingual(
+                "乘以增益本身，不是 1 加增益。", "Multiply by the gain itself, not by 1 plus it."
+            ),
+        ),
+        Mistake(
+            "gain-and-bias-swapped",
+            lambda x, gain, bias: _plain(x) * bias + gain,
+            Bilingual("增益与偏置对调了。", "Gain and bias are swapped."),
+        ),
+        Mistake(
+            "root-mean-square",
+            _root_mean_square,
+            Bilingual(
+                "这是 RMSNorm：层归一化先减去平均。",
+                "This is RMSNorm: layer normalization subtracts the mean first.",
+            ),
+        ),
+        Mistake(
+            "not-divided",
+            lambda x, gain, bias: (x - x.mean(dim=-1, keepdim=True)) * gain + bias,
+            Bilingual("还没有除以标准差。", "Nothing is divided by the standard deviation."),
+        ),
+        Mistake(
+            "unit-length",
+            _unit_length,
+            Bilingual(
+                "除以的是长度，应当除以标准差：差一个因子 √d。",
+                "Divided by the length, not by the standard deviation: they differ by a factor "
+                "of √d.",
+            ),
         ),
     ),
     laws=(
@@ -199,6 +309,32 @@ POST_NORM = Exercise(
                 "残差那条路也被归一化了，而和没有。",
                 "The residual path is normalized as well, and the sum is not.",
             ),
+        ),
+        Mistake(
+            "no-norm",
+            lambda x, sublayer, norm: x + sublayer(x),
+            Bilingual("还没有归一化。", "Nothing is normalized."),
+        ),
+        Mistake(
+            "residual-normalized",
+            lambda x, sublayer, norm: norm(x) + sublayer(x),
+            Bilingual(
+                "归一化的只是残差；该归一化的是相加之后的和。",
+                "Only the residual is normalized; it should be the sum.",
+            ),
+        ),
+        Mistake(
+            "norm-twice",
+            lambda x, sublayer, norm: norm(x + sublayer(norm(x))),
+            Bilingual(
+                "归一化了两次：子层的输入不归一化。",
+                "Normalized twice: the sublayer's input is not.",
+            ),
+        ),
+        Mistake(
+            "multiplied",
+            lambda x, sublayer, norm: norm(x * sublayer(x)),
+            Bilingual("残差是相加，不是相乘。", "A residual is added, not multiplied."),
         ),
     ),
 )

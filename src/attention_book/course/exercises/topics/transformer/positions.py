@@ -1,6 +1,7 @@
 """Exercises on positions at the input: the sinusoids, and words that come one at a time."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -60,6 +61,21 @@ def _multiplied(num_positions: int, d_model: int) -> Tensor:
     return _alternating(angles)
 
 
+def _with_frequencies(frequency: Callable[[Tensor], Tensor]) -> Callable[[int, int], Tensor]:
+    """Return waves whose frequencies are made of 2i/d."""
+
+    def waves(num_positions: int, d_model: int) -> Tensor:
+        share = torch.arange(0, d_model, 2) / d_model
+        return _alternating(torch.arange(num_positions)[:, None] * frequency(share))
+
+    return waves
+
+
+def _sines_only(num_positions: int, d_model: int) -> Tensor:
+    return _angles(num_positions, d_model).sin().repeat_interleave(2, dim=-1)
+
+
+_BASE = Bilingual("频率的底是 10000。", "The base of the frequencies is 10000.")
 _EXPONENT = Bilingual(
     "频率不对：第 i 对（从 0 数起）的频率是 10000 的 −2i/d 次方，一对正弦余弦共用一个。",
     "The frequencies are off: that of pair i (counted from 0) is 10000 to the power of −2i/d, and"
@@ -74,7 +90,13 @@ SINUSOIDS = Exercise(
         " ones, positions counted from 0.",
     ),
     solution=_sinusoids,
-    probes=lambda: [Probe((3, 4)), Probe((5, 8)), Probe((4, 6))],
+    probes=lambda: [
+        Probe((3, 4)),
+        Probe((5, 8)),
+        Probe((4, 6)),
+        Probe((3, 2), Bilingual("只有一对正弦和余弦", "there is one pair of sine and cosine")),
+        Probe((1, 4), Bilingual("只有一个位置", "there is a single position")),
+    ],
     mistakes=(
         Mistake(
             "halves",
@@ -110,6 +132,28 @@ SINUSOIDS = Exercise(
                 " each later pair is slower.",
             ),
         ),
+        Mistake(
+            "wrong-exponent", _with_frequencies(lambda share: 10000.0 ** (-2 * share)), _EXPONENT
+        ),
+        Mistake("wrong-base", _with_frequencies(lambda share: 1000.0**-share), _BASE),
+        Mistake("wrong-base", _with_frequencies(lambda share: 100000.0**-share), _BASE),
+        Mistake("wrong-base", _with_frequencies(lambda share: math.e**-share), _BASE),
+        Mistake(
+            "turns",
+            _with_frequencies(lambda share: 2 * math.pi * 10000.0**-share),
+            Bilingual(
+                "多了 2π：角度就是位置乘频率，单位弧度。",
+                "2π is too much: the angle is the position times the frequency, in radians.",
+            ),
+        ),
+        Mistake(
+            "sines-only",
+            _sines_only,
+            Bilingual(
+                "奇数列也是正弦：应当是余弦。",
+                "The odd columns are sines as well: they should be cosines.",
+            ),
+        ),
     ),
 )
 
@@ -119,6 +163,7 @@ def _words_at_places() -> Iterator[Probe]:
     yield Probe((torch.randn(1, 4), 2), Bilingual("只来了第 3 个词", "word 3 comes alone"))
     yield Probe((torch.randn(2, 8), 5), Bilingual("来的是第 6、7 两个词", "words 6 and 7 come"))
     yield Probe((torch.randn(1, 8), 1), Bilingual("只来了第 2 个词", "word 2 comes alone"))
+    yield Probe((torch.randn(1, 2), 0), Bilingual("只来了第 1 个词", "word 1 comes alone"))
 
 
 def _placed(x: Tensor, offset: int) -> Tensor:
@@ -139,6 +184,18 @@ def _one_too_far(x: Tensor, offset: int) -> Tensor:
 
 def _instead_of_word(x: Tensor, offset: int) -> Tensor:
     return sinusoids(x.shape[-2], x.shape[-1], offset=offset)
+
+
+def _one_too_near(x: Tensor, offset: int) -> Tensor:
+    return x + sinusoids(x.shape[-2], x.shape[-1], offset=max(offset - 1, 0))
+
+
+def _beside(x: Tensor, offset: int) -> Tensor:
+    return torch.cat((x, _instead_of_word(x, offset)), dim=-1)
+
+
+def _nothing_at_zero(x: Tensor, offset: int) -> Tensor:
+    return _placed(x, offset) if offset else x.clone()
 
 
 PLACE_WORDS = Exercise(
@@ -181,6 +238,45 @@ PLACE_WORDS = Exercise(
             _instead_of_word,
             Bilingual(
                 "词不见了：位置编码是加上去的。", "The word is gone: positions are added to it."
+            ),
+        ),
+        Mistake(
+            "one-too-early",
+            _one_too_near,
+            Bilingual(
+                "少数了一个：第一个词就在位置 offset。",
+                "One too few: the first word stands at the position offset itself.",
+            ),
+        ),
+        Mistake(
+            "subtracted",
+            lambda x, offset: x - _instead_of_word(x, offset),
+            Bilingual("符号反了：位置编码是加上去的。", "The sign is wrong: positions are added."),
+        ),
+        Mistake(
+            "scaled",
+            lambda x, offset: _placed(x * x.shape[-1] ** 0.5, offset),
+            Bilingual("这里词向量不乘 √d。", "The word vectors are not multiplied by √d here."),
+        ),
+        Mistake(
+            "multiplied",
+            lambda x, offset: x * _instead_of_word(x, offset),
+            Bilingual("位置编码是加上去的，不是乘。", "Positions are added, not multiplied."),
+        ),
+        Mistake(
+            "put-beside",
+            _beside,
+            Bilingual(
+                "位置编码是加上去的，不是接在旁边。",
+                "Positions are added, not put beside the word.",
+            ),
+        ),
+        Mistake(
+            "nothing-at-zero",
+            _nothing_at_zero,
+            Bilingual(
+                "offset 为 0 时也要加：位置 0 的余弦是 1。",
+                "Add them for an offset of 0 as well: the cosines of position 0 are 1.",
             ),
         ),
     ),

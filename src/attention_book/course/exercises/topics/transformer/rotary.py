@@ -1,6 +1,6 @@
 """Exercises on rotary positions: turning heads, and attention with turned heads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -15,6 +15,8 @@ def _heads_at_places() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), 0))
     yield Probe((torch.randn(1, 4), 2), Bilingual("只来了第 3 个词", "word 3 comes alone"))
     yield Probe((torch.randn(4, 8), 3))
+    yield Probe((torch.randn(3, 2), 1), Bilingual("只有一对特征", "there is a single pair"))
+    yield Probe((torch.randn(2, 4), 500), Bilingual("位置很远", "the positions are far"))
 
 
 def _rotated(x: Tensor, offset: int) -> Tensor:
@@ -58,9 +60,13 @@ def _from_zero(x: Tensor, offset: int) -> Tensor:
     return _rotated(x, 0)
 
 
+def _one_place(x: Tensor, offset: int) -> Tensor:
+    return torch.cat([_rotated(row[None], offset) for row in x])
+
+
 def _lengths_stay(answer: Answer) -> Finding | None:
     x = torch.randn(3, 4)
-    got = answer(x, 2).norm(dim=-1)
+    got = answer(x, 2).norm(dim=-1).float()
     if torch.allclose(got, x.norm(dim=-1), atol=1e-4):
         return None
     return Finding(
@@ -130,6 +136,30 @@ ROTARY = Exercise(
                 " all. Use `offset`.",
             ),
         ),
+        Mistake(
+            "one-too-far",
+            lambda x, offset: _rotated(x, offset + 1),
+            Bilingual(
+                "多数了一个：第一个词就在位置 offset。",
+                "One too many: the first word stands at the position offset itself.",
+            ),
+        ),
+        Mistake(
+            "one-place-for-all",
+            _one_place,
+            Bilingual(
+                "几个词得到了同一个位置：第二个词在 offset + 1。",
+                "All words get one position: the second is at offset + 1.",
+            ),
+        ),
+        Mistake(
+            "nothing-at-zero",
+            lambda x, offset: _rotated(x, offset) if offset else x.clone(),
+            Bilingual(
+                "offset 为 0 时，后面的词也要转。",
+                "With an offset of 0 the later words are turned as well.",
+            ),
+        ),
     ),
     laws=(
         Law(
@@ -144,6 +174,10 @@ ROTARY = Exercise(
 def _three_tensors() -> Iterator[Probe]:
     yield Probe((*torch.randn(3, 3, 4),))
     yield Probe((torch.randn(2, 4), torch.randn(5, 4), torch.randn(5, 8)))
+    yield Probe(
+        (torch.randn(3, 2), torch.randn(4, 2), torch.randn(4, 2)),
+        Bilingual("只有一对特征", "there is a single pair"),
+    )
 
 
 def _queries_and_keys(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -160,6 +194,26 @@ def _queries_alone(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
 
 def _keys_alone(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return dot_product_attention(queries, _rotated(keys, 0), values)
+
+
+def _of_scores(
+    weigh: Callable[[Tensor], Tensor], power: float = -0.5, *, last: bool = False
+) -> Callable[..., Tensor]:
+    """Return an attention that makes weights of scaled scores of turned queries and keys."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        turned = _rotated(queries, max(len(keys) - len(queries), 0) if last else 0)
+        return weigh(turned @ _rotated(keys, 0).mT * queries.shape[-1] ** power) @ values
+
+    return attend
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    return scores.softmax(dim=-1)
+
+
+def _one_backwards(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return dot_product_attention(_rotated(queries, 0), _backwards(keys, 0), values)
 
 
 _ONE_SIDE = Bilingual(
@@ -194,6 +248,49 @@ ROTARY_ATTENTION = Exercise(
             dot_product_attention,
             Bilingual(
                 "还没有转：这是没有位置的注意力。", "Nothing is turned: no positions at all."
+            ),
+        ),
+        Mistake(
+            "not-scaled",
+            _of_scores(_softmax, 0.0),
+            Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+        ),
+        Mistake(
+            "divided-by-d",
+            _of_scores(_softmax, -1.0),
+            Bilingual("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
+        ),
+        Mistake(
+            "wrong-axis",
+            _of_scores(lambda scores: scores.softmax(dim=0)),
+            Bilingual(
+                "softmax 用错了轴：要沿键，也就是最后一个轴。",
+                "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
+            ),
+        ),
+        Mistake(
+            "sign",
+            _of_scores(lambda scores: (-scores).softmax(dim=-1)),
+            Bilingual(
+                "符号反了：越相似，评分越高。",
+                "The sign is reversed: the more alike, the higher the score.",
+            ),
+        ),
+        Mistake(
+            "one-backwards",
+            _one_backwards,
+            Bilingual(
+                "查询与键转的方向相反：评分就取决于位置之和，不是之差。",
+                "Queries and keys are turned in opposite directions: the score depends on the "
+                "sum of positions, not on their difference.",
+            ),
+        ),
+        Mistake(
+            "queries-at-the-end",
+            _of_scores(_softmax, last=True),
+            Bilingual(
+                "查询的位置也从 0 数起，不是接在末尾。",
+                "The positions of the queries count from 0, too; they do not stand at the end.",
             ),
         ),
     ),

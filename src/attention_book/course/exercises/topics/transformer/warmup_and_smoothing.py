@@ -17,6 +17,8 @@ def _steps() -> Iterator[Probe]:
     yield Probe((2, 4, 64))
     yield Probe((9, 4, 16))
     yield Probe((100, 10, 32))
+    yield Probe((1, 1, 4), Bilingual("预热只有一步", "the warm-up is a single step"))
+    yield Probe((5, 4, 16), Bilingual("预热刚过一步", "it is the first step after the warm-up"))
 
 
 def _rate(step: int, warmup: int, d_model: int) -> float:
@@ -41,6 +43,12 @@ def _jump(step: int, warmup: int, d_model: int) -> float:
 
 def _no_warmup(step: int, warmup: int, d_model: int) -> float:
     return float((d_model * step) ** -0.5)
+
+
+_SLOPE = Bilingual(
+    "上升的一段斜率不对：是 warmup 的 −3/2 次方。",
+    "The slope of the rising part is wrong: it is warmup to the power of −3/2.",
+)
 
 
 WARM_UP = Exercise(
@@ -91,6 +99,49 @@ WARM_UP = Exercise(
                 "没有预热：一开始就是最大。", "No warm-up: the rate is largest at the start."
             ),
         ),
+        Mistake(
+            "one-step-ahead",
+            lambda step, warmup, d_model: _rate(step + 1, warmup, d_model),
+            Bilingual(
+                "多数了一步：步已经从 1 数起。",
+                "One step too many: the steps count from 1 already.",
+            ),
+        ),
+        Mistake(
+            "divided-by-width",
+            lambda step, warmup, d_model: _rate(step, warmup, d_model) / d_model**0.5,
+            Bilingual("除以的是 √d_model，不是 d_model。", "Divide by √d_model, not by d_model."),
+        ),
+        Mistake(
+            "wrong-slope",
+            lambda step, warmup, d_model: float(
+                d_model**-0.5 * min(step**-0.5, step * warmup**-0.5)
+            ),
+            _SLOPE,
+        ),
+        Mistake(
+            "wrong-slope",
+            lambda step, warmup, d_model: float(d_model**-0.5 * min(step**-0.5, step / warmup)),
+            _SLOPE,
+        ),
+        Mistake(
+            "falls-with-the-step",
+            lambda step, warmup, d_model: float(d_model**-0.5 * min(1 / step, step * warmup**-2)),
+            Bilingual(
+                "下降的一段是步数的 −1/2 次方，不是 −1 次方。",
+                "The falling part goes with the step to the power of −1/2, not of −1.",
+            ),
+        ),
+        Mistake(
+            "never-falls",
+            lambda step, warmup, d_model: float(
+                (warmup * d_model) ** -0.5 * min(1.0, step / warmup)
+            ),
+            Bilingual(
+                "预热之后还要下降：按步数的 −1/2 次方。",
+                "After the warm-up the rate falls again, with the step to the power of −1/2.",
+            ),
+        ),
     ),
 )
 
@@ -99,6 +150,12 @@ def _predictions() -> Iterator[Probe]:
     yield Probe((torch.randn(3, 4), torch.tensor([0, 3, 1]), 0.2))
     yield Probe((2 * torch.randn(5, 7), torch.tensor([6, 2, 2, 0, 5]), 0.1))
     yield Probe((torch.randn(2, 3), torch.tensor([1, 2]), 0.0), Bilingual("ε 为 0", "ε is 0"))
+    far = torch.tensor([[0.0, 200.0], [-150.0, 1.0]])
+    yield Probe(
+        (far, torch.tensor([0, 0]), 0.3),
+        Bilingual("有的类几乎不可能", "some classes are next to impossible"),
+    )
+    yield Probe((torch.randn(3, 5), torch.tensor([4, 0, 0]), 1.0), Bilingual("ε 为 1", "ε is 1"))
 
 
 def _smoothed(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
@@ -136,14 +193,27 @@ def _in_bits(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
     return _smoothed(logits, targets, smoothing) / math.log(2)
 
 
+def _by_probabilities(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    q = torch.full_like(logits, smoothing / logits.shape[-1])
+    q = q.scatter_add(-1, targets[:, None], torch.full_like(logits, 1 - smoothing)[:, :1])
+    return -(q * logits.softmax(dim=-1).log()).sum(dim=-1).mean()
+
+
+def _summed_over_classes(logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
+    even = -logits.log_softmax(dim=-1).sum(dim=-1).mean()
+    return (1 - smoothing) * F.cross_entropy(logits, targets) + smoothing * even
+
+
 SMOOTHED_LOSS = Exercise(
     name="smoothed-loss",
     task=Bilingual(
-        "写 `smoothed(logits, targets, smoothing)`：标签平滑的交叉熵，对各词取平均，单位是奈特；"
-        "logits 的形状是（词，类）。ε（即 smoothing）平分给全部类，正确的那一类也在内。",
-        "Write `smoothed(logits, targets, smoothing)`: cross-entropy with label smoothing, the"
-        " mean over the words in nats; logits has the shape (word, class). ε, the smoothing, is"
-        " shared out among all classes, the right one included.",
+        "写 `smoothed(logits, targets, smoothing)`：标签平滑的交叉熵，对各词取平均，单"
+        "位是奈特；logits 的形状是（词，类），可以相差几百。ε（即 smoothing）平分给全部"
+        "类，正确的那一类也在内。",
+        "Write `smoothed(logits, targets, smoothing)`: cross-entropy with label "
+        "smoothing, the mean over the words in nats; logits has the shape (word, "
+        "class), and they may lie hundreds apart. ε, the smoothing, is shared out "
+        "among all classes, the right one included.",
     ),
     solution=_smoothed,
     probes=_predictions,
@@ -190,6 +260,65 @@ SMOOTHED_LOSS = Exercise(
             _in_bits,
             Bilingual(
                 "单位是奈特：用自然对数。", "The unit is the nat: take the natural logarithm."
+            ),
+        ),
+        Mistake(
+            "underflow",
+            _by_probabilities,
+            Bilingual(
+                "概率小到存不下，就成了 0，再取对数就是 −∞：用 `log_softmax`。",
+                "A probability too small for its number type becomes 0, and its logarithm −∞: "
+                "take `log_softmax`.",
+            ),
+        ),
+        Mistake(
+            "softmax-twice",
+            lambda logits, targets, smoothing: _smoothed(
+                logits.softmax(dim=-1), targets, smoothing
+            ),
+            Bilingual("softmax 做了两次。", "The softmax was taken twice."),
+        ),
+        Mistake(
+            "sign",
+            lambda logits, targets, smoothing: -_smoothed(logits, targets, smoothing),
+            Bilingual(
+                "少了负号：损失不小于 0。", "The minus sign is missing: a loss is at least 0."
+            ),
+        ),
+        Mistake(
+            "share-lost",
+            lambda logits, targets, smoothing: (1 - smoothing) * F.cross_entropy(logits, targets),
+            Bilingual("ε 拿走了，却没有分出去。", "ε was taken away and given to nobody."),
+        ),
+        Mistake(
+            "the-other-way-round",
+            lambda logits, targets, smoothing: _smoothed(logits, targets, 1 - smoothing),
+            Bilingual("ε 与 1 − ε 对调了。", "ε and 1 − ε are swapped."),
+        ),
+        Mistake(
+            "fixed-smoothing",
+            lambda logits, targets, smoothing: _smoothed(logits, targets, 0.1),
+            Bilingual(
+                "`smoothing` 是参数：不要写死。",
+                "`smoothing` is an argument: do not write a number into the function.",
+            ),
+        ),
+        Mistake(
+            "summed-over-classes",
+            _summed_over_classes,
+            Bilingual(
+                "ε 平分给各类：每一类得 ε/V，不是 ε。",
+                "ε is shared out among the classes: each gets ε/V, not ε.",
+            ),
+        ),
+        Mistake(
+            "id-zero-lost",
+            lambda logits, targets, smoothing: F.cross_entropy(
+                logits, targets, label_smoothing=smoothing, ignore_index=0
+            ),
+            Bilingual(
+                "编号 0 在这里是一个普通的类，不能略过。",
+                "Number 0 is an ordinary class here and must not be left out.",
             ),
         ),
     ),
