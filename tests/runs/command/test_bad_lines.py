@@ -61,7 +61,8 @@ def test_a_score_goes_on_without_it(say, beside, tmp_path):
     lines = ["wait !\tattends !", f"{LONG}\tattends !", "he laughed .\til a ri ."]
     (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = say(f"evaluate --test {tmp_path}/t.tsv --resamples 0 --save {tmp_path}/out.txt")
-    assert found.code == 0, found.err
+    assert found.code == ExitCode.DATA
+    assert "BLEU" in found.out
     assert "sentence 2: not translated, and scored as empty" in found.err
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").split("\n")[1] == ""
 

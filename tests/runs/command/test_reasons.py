@@ -24,7 +24,13 @@ PACKAGE = Path(attention_book.__file__).parent
 # What the command works with: whatever is raised there may be told to who typed the line.
 REACHED = (
     *("runs", "text", "training/checkpoints", "training/descent.py", "training/schedule.py"),
-    *("decoding", "attention/positions", "models/sources.py", "models/token_embedding.py"),
+    *(
+        "decoding",
+        "models/sources.py",
+        "models/token_embedding.py",
+        "attention/positions/learned.py",
+    ),
+    *("attention/positions/rotary.py", "attention/positions/rope_scaling.py"),
     *("models/decoder/pretrained", "models/decoder/config.py", "models/recurrent"),
     *("models/transformer/config.py", "models/transformer/layer_config.py"),
     *("course/recipes", "foundations/environment.py", "foundations/stored_settings.py"),

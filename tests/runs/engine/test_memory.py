@@ -5,8 +5,17 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
+import torch
+
+from attention_book.foundations.bilingual import Bilingual
+from attention_book.runs.codec import TextCodec
+from attention_book.runs.engine.building import build_model, build_optimizer
+from attention_book.runs.engine.memory import bytes_needed, check_memory, free_memory
+from attention_book.runs.folder import MachineError
+from attention_book.runs.settings import ModelSettings, TextSettings, TrainingSettings
 
 # A block of 200 MiB, freed and asked for again: how often the system had to lend a page anew.
 FAULTS = """
@@ -32,3 +41,45 @@ def lent(mode: str) -> int:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_what_is_freed_is_not_handed_back():
     assert lent("keep") < lent("leave") / 4
+
+
+@pytest.fixture
+def codec() -> TextCodec:
+    return TextCodec.learn([("Go.", "Va !")], TextSettings(), ("en", "fr"))
+
+
+@pytest.mark.parametrize(
+    ("size", "free", "told", "refused"),
+    [(64, 10**6, False, False), (4096, 10**11, True, False), (4096, 10**9, False, True)],
+)
+def test_what_a_model_takes_is_told_before_it_is_taken(
+    codec, monkeypatch, size, free, told, refused
+) -> None:
+    settings = ModelSettings(config={"d_model": size, "d_ff": 4 * size, "num_layers": 2})
+    monkeypatch.setattr("attention_book.runs.engine.memory.free_memory", lambda device: free)
+    heard: list[Bilingual] = []
+    state = torch.get_rng_state()
+    wrong = pytest.raises(MachineError, match=r"memory: expected .* GB .*, got 1\.0 GB")
+    with wrong if refused else nullcontext():
+        check_memory(settings, codec, torch.device("cpu"), heard.append)
+    assert bool(heard) == told
+    assert torch.equal(torch.get_rng_state(), state), "nothing is drawn"
+
+
+def test_the_bytes_are_those_of_weights_gradients_and_moments(codec) -> None:
+    settings = ModelSettings(config={"d_model": 16, "num_heads": 2})
+    model = build_model(settings, codec)
+    optimizer = build_optimizer(model, TrainingSettings())
+    sum(weight.sum() for weight in model.parameters()).backward()
+    optimizer.step()
+    moments = [s[name] for s in optimizer.state.values() for name in ("exp_avg", "exp_avg_sq")]
+    kept = [*model.parameters(), *(weight.grad for weight in model.parameters()), *moments]
+    assert bytes_needed(settings, codec) == sum(each.nbytes for each in kept)
+    assert bytes_needed(settings, codec) > 0
+
+
+def test_the_memory_that_is_free_is_read_where_it_stands(tmp_path) -> None:
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   2048 kB\n")
+    assert free_memory(torch.device("cpu"), tmp_path / "meminfo") == 2 * 2**20
+    (tmp_path / "meminfo").write_text("nothing\n")
+    assert free_memory(torch.device("cpu"), tmp_path / "meminfo") is None

@@ -12,6 +12,7 @@ from attention_book.runs.command.describing.scores import comparison_told, told,
 from attention_book.runs.command.describing.systems import System, lines_of_other, system_of
 from attention_book.runs.command.describing.texts import length_in_words
 from attention_book.runs.command.speech.bilingual import BilingualCommand, option
+from attention_book.runs.command.speech.failures import ExitCode, Failure
 from attention_book.runs.command.speech.language import spoken
 from attention_book.runs.command.speech.numbers import COUNT, Whole
 from attention_book.runs.command.speech.terminal import tell, visible
@@ -131,6 +132,8 @@ _FILE = Bilingual("文件", "FILE")
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any) -> None:
     """Score, compare, and tell."""
+    failed: list[int] = []
+    chosen |= {"failed": failed}
     mine = system_of({**chosen, "compare": compare})
     found = score(
         mine.lines,
@@ -152,6 +155,13 @@ def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any
     if save is not None:
         _save(mine.lines, save)
     tell(json.dumps(result) if as_data else "\n".join(lines))
+    if failed:
+        raise Failure(
+            ExitCode.DATA,
+            f"有 {len(failed)} 句没能翻译（见上），按空译文计了分。",
+            f"{len(failed)} sentences could not be translated (see above), and were scored as "
+            "empty",
+        )
 
 
 def _title(mine: System, count: int) -> str:

@@ -11,6 +11,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.environment import from_extra
 from attention_book.runs.checkpoints import Checkpoints, Tell, read_place
 from attention_book.runs.engine.material import open_material, prepare_material
+from attention_book.runs.engine.memory import check_memory
 from attention_book.runs.engine.reports import StepReport
 from attention_book.runs.engine.session import Session
 from attention_book.runs.engine.training import Training
@@ -152,7 +153,14 @@ def _train(
 
 
 def _session(run: RunFolder, settings: RunSettings, ranks: Ranks, tell: Tell) -> Session:
-    return Session(run, Training(settings, open_material(run), ranks), tell)
+    material, shares = open_material(run), ranks.world if settings.training.sharded else 1
+    heard = tell if tell is not _warn else _say_nothing
+    check_memory(settings.model, material.codec, ranks.device, heard, shares=shares)
+    return Session(run, Training(settings, material, ranks), tell)
+
+
+def _say_nothing(note: Bilingual) -> None:
+    """How large a model is, is no warning."""
 
 
 def _warn(note: Bilingual) -> None:

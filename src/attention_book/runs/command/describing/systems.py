@@ -159,7 +159,7 @@ def _is_folder(name: str) -> bool:
 
 def _translated(model: Learned, text: TestText, chosen: Mapping[str, Any]) -> tuple[str, ...]:
     note_share_unknown(model, text.sources)
-    search = {name: chosen[name] for name in ("beam", "length_penalty")}
+    search = {name: chosen[name] for name in ("beam", "length_penalty", "failed")}
     return by_model(model, text.sources, **search)
 
 

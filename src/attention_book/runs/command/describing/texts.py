@@ -93,11 +93,17 @@ def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> 
 
 
 def by_model(
-    model: Learned, sources: Sequence[str], *, beam: int, length_penalty: float
+    model: Learned,
+    sources: Sequence[str],
+    *,
+    beam: int,
+    length_penalty: float,
+    failed: list[int] | None = None,
 ) -> tuple[str, ...]:
     """Return a model's translations, with a bar for those who wait at a terminal.
 
-    One that the model cannot read is named on standard error, and its translation is empty.
+    One that the model cannot read is named on standard error, and its translation is empty; its
+    number is added to ``failed``.
     """
     found: list[str] = []
     starts = range(0, len(sources), _AT_ONCE)
@@ -107,6 +113,8 @@ def by_model(
         made = model.translations(chunk, beam=beam, length_penalty=length_penalty)
         for number, line in enumerate(made, start=start + 1):
             if isinstance(line, Failure):
+                if failed is not None:
+                    failed.append(number)
                 zh, en = visible(line.text.zh), visible(line.text.en)
                 note(
                     Bilingual(

@@ -361,6 +361,9 @@ _PHRASES = _compiled(
         (r"(?P<a>\w+)'s", "{a} 的"),
         (r"the model's (?P<a>.+)", "模型的 {a}"),
         # the machine and the training
+        (r"(?P<a>\S+ GB) for weights, gradients and moments", "{a} 放权重、梯度和优化器的状态"),
+        (r"enough", "够用"),
+        (r"too little", "太少"),
         (r'a GPU for "cuda"', '"cuda" 要有 GPU'),
         (r"a GPU for each process", "每个进程一个 GPU"),
         (r'Apple\'s GPU for "mps"', '"mps" 要有苹果的 GPU'),
