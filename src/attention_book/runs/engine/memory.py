@@ -1,4 +1,4 @@
-"""How much memory a training needs at least, and memory that a step frees and the next one needs."""
+"""How much memory a training needs at least, and memory that a step frees and the next takes."""
 
 import ctypes
 import platform
