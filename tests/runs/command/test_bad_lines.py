@@ -57,6 +57,13 @@ def test_a_line_that_the_model_itself_refuses_is_found_among_the_others(say, bes
     assert "max_positions=8" in found.err
 
 
+def test_no_page_is_written_of_a_sentence_that_was_not_translated(say, beside, tmp_path):
+    (tmp_path / "in.txt").write_text(LONG, encoding="utf-8")
+    page = tmp_path / "x.html"
+    found = say(["translate", "--file", str(tmp_path / "in.txt"), "--attention", str(page)])
+    assert (found.code, page.exists()) == (ExitCode.DATA, False)
+
+
 def test_a_score_goes_on_without_it(say, beside, tmp_path):
     lines = ["wait !\tattends !", f"{LONG}\tattends !", "he laughed .\til a ri ."]
     (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")

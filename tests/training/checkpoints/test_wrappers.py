@@ -7,6 +7,7 @@ from torch.nn.parallel import DataParallel
 from torch.optim.swa_utils import AveragedModel
 
 from attention_book.training import CheckpointError, load_checkpoint, save_checkpoint
+from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
 from attention_book.training.checkpoints.wrappers import renamed
 
 
@@ -48,6 +49,20 @@ def test_names_with_a_prefix_are_those_without(prefix) -> None:
     found = {f"{prefix}weight": 1, f"{prefix}bias": 2}
     assert list(renamed(found, own).values()) == own
     assert list(renamed(dict.fromkeys(own), found).values()) == list(found)
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "module._orig_mod."])
+@pytest.mark.parametrize("with_config", [True, False])
+def test_a_file_of_a_wrapped_model_is_read(make_model, tmp_path, prefix, with_config) -> None:
+    """As it was written before, or is by others: with the prefix, and maybe without settings."""
+    path, model, other = tmp_path / "model.safetensors", make_model(1), make_model(2)
+    save_checkpoint(path, model=model)
+    tensors, about = read_tensors(path)
+    named = {name.replace("model.", f"model.{prefix}", 1): t for name, t in tensors.items()}
+    about["config"] = about["config"] if with_config else None
+    write_tensors(path, named, {name: about[name] for name in ("config", "reports", "extra")})
+    load_checkpoint(path, model=other)
+    assert all(map(torch.equal, other.parameters(), model.parameters()))
 
 
 def test_names_that_only_a_wrapper_tells_apart_stay_apart() -> None:

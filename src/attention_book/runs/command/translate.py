@@ -138,7 +138,7 @@ def translate(
             else:
                 note_unknown(model, str(line), line=number)
                 answer(made)
-        if attention is not None:
+        if attention is not None and not failed:
             save_attention(model, str(chunk[0]), attention, beam=beam, penalty=length_penalty)
     if failed:
         raise Failure(

@@ -147,8 +147,11 @@ def load_checkpoint(
     tensors, about = read_tensors(path)
     checkpoint = _checkpoint(path, about)
     model = unwrapped(model)
-    weights = _as_named_in(model, below(_MODEL, tensors))
-    _check_model(path, model, about.get("config"), weights)
+    found = below(_MODEL, tensors)
+    weights, config = _as_named_in(model, found), about.get("config")
+    if config is None and wrapped_in(found):  # a wrapper has no settings, its model had
+        config = _config(model)
+    _check_model(path, model, config, weights)
     if optimizer is not None:
         if "optimizer" not in about:
             raise CheckpointError(f"{path}: expected the state of an optimizer, got none")
