@@ -68,8 +68,9 @@ def test_after_a_start_that_fails_the_line_starts_again(say, pairs, monkeypatch,
             if isinstance(error, KeyboardInterrupt):
                 assert "nothing is kept" in failed.err
                 assert "saves" not in failed.err
+    trained = Path("one/best.safetensors").is_file()  # something is there, after all
     again = say(f"{LINE} {change}")
-    if change and Path("one/best.safetensors").is_file():  # something was trained, after all
+    if change and trained:
         assert again.code == ExitCode.RUN
         again = say(f"{LINE} {change} --again")
     assert again.code == 0, again.err
