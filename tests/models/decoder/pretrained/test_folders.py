@@ -369,6 +369,36 @@ def test_all_that_ends_a_text_is_known(folder: Path, name: str) -> None:
     assert found.model.config.eos == (expected[0] if expected else 11)
 
 
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        ("llama", (2, 1, 12)),
+        ("mistral", (2, 1, 12)),
+        ("qwen2", (11, 12, 13)),
+        ("qwen3", (11, 12, 13)),
+        ("gemma3_text", (1, 2, 0)),
+    ],
+)
+def test_what_is_said_nowhere_is_as_in_the_family(family: str, expected: tuple[int, ...]) -> None:
+    silent = {**CONFIG, "model_type": family}
+    del silent["eos_token_id"]
+    found = decoder_config(StoredConfig(silent, place="config.json"))
+    known = tuple(each for each in expected if each < 11)
+    assert (found.eos, found.bos) == expected[:2]
+    assert found.pad == expected[2] or found.pad >= 11
+    assert found.ends == known[:1]
+    none = dict.fromkeys(["eos_token_id", "bos_token_id", "pad_token_id"])
+    found = decoder_config(StoredConfig({**silent, **none}, place="config.json"))
+    assert min(found.eos, found.bos, found.pad) >= 11
+    assert found.ends == ()
+
+
+@pytest.mark.parametrize("path", [None, b"model", 7, "", ["model"]])
+def test_a_path_that_is_none(path: object, unchecked: None) -> None:
+    with pytest.raises(PretrainedError, match="folder: expected its path, got"):
+        load_pretrained(path)
+
+
 def test_what_is_said_of_the_ends_must_be_numbers(folder: Path) -> None:
     (folder / "generation_config.json").write_text('{"eos_token_id": "</s>"}')
     assert "generation_config.json: eos_token_id: expected numbers of tokens" in refused(folder)
@@ -507,6 +537,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "more layers": (
         set_in_config(num_hidden_layers=3),
         "model.layers.2.input_layernorm.weight: expected the shape (12,), got none",
+    ),
+    "no size of the feed-forward network": (
+        set_in_config(intermediate_size=None),
+        "FOLDER/config.json: intermediate_size: expected a whole number from 1 to 2147483648,",
+    ),
+    "an end in letters": (
+        set_in_config(eos_token_id="</s>"),
+        "FOLDER/config.json: eos_token_id: expected numbers of tokens, got '</s>'",
     ),
     "half a layer": (
         set_in_config(num_hidden_layers=1.5),

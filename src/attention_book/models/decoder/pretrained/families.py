@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attention_book.models.decoder.config import DecoderConfig, FeedForwardKind
+from attention_book.models.decoder.pretrained.model_folder import PretrainedError
 from attention_book.models.decoder.pretrained.rope_settings import (
     rotary_by_layer_type,
     rotary_settings,
@@ -82,6 +83,8 @@ def decoder_config(config: StoredConfig, *, ends: tuple[int, ...] = ()) -> Decod
     try:
         special = _special_ids(config, ends)
         return DecoderConfig(**_sizes(config), **settings, **special, fused=False)
+    except PretrainedError:
+        raise
     except ValueError as error:
         raise config.refuse("settings", "some that fit together", str(error)) from error
 
@@ -244,14 +247,26 @@ def _windows(
     return tuple(window if each else None for each in windowed)
 
 
+#: The special tokens of the families, where a file says nothing of them.
+_SPECIAL = {
+    "llama": {"bos": 1, "eos": 2},
+    "mistral": {"bos": 1, "eos": 2},
+    "gemma3_text": {"pad": 0, "eos": 1, "bos": 2},
+}
+
+
 def _special_ids(config: StoredConfig, ends: tuple[int, ...]) -> dict[str, Any]:
     """Return the special tokens; what there is none of gets a number outside the vocabulary."""
     vocabulary = config.whole("vocab_size", 262_208)
-    all_ends = dict.fromkeys((*config.ids("eos_token_id"), *ends))
+    own = {name: config.ids(f"{name}_token_id") for name in ("eos", "bos", "pad")}
+    for name, number in _SPECIAL.get(config.values["model_type"], {}).items():
+        if f"{name}_token_id" not in config.values:  # null says that there is none
+            own[name] = (number,)
+    all_ends = dict.fromkeys((*own["eos"], *ends))
     known = tuple(each for each in all_ends if each < vocabulary)
     found: dict[str, int] = {}
     for name in ("eos", "bos", "pad"):
-        ids = known if name == "eos" else config.ids(f"{name}_token_id")
+        ids = known if name == "eos" else own[name]
         given = [each for each in ids if each < vocabulary]
         free = (each for each in (*given, vocabulary, vocabulary + 1, vocabulary + 2))
         found[name] = next(each for each in free if each not in found.values())

@@ -2,6 +2,7 @@
 
 import json
 import re
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ class ModelFolder:
 
     def __init__(self, path: str | Path) -> None:
         """Look whether there is one."""
+        if not isinstance(path, str | PathLike) or not str(path):
+            raise PretrainedError(f"folder: expected its path, got {path!r:.80}")
         try:
             self.path = Path(path).expanduser()
             found = self.path.is_dir()
