@@ -324,7 +324,7 @@ def test_without_anywidget_a_notebook_gets_a_frame(
     monkeypatch.delitem(sys.modules, "attention_book.live.viewer.widget", raising=False)
     viewer = HeadViewer(weights, source=SOURCE, target=TARGET)
     assert "<iframe" in viewer._repr_mimebundle_()["text/html"]
-    with pytest.raises(ImportError, match=r'pip install "attention-book\[viewer\]"'):
+    with pytest.raises(ImportError, match=r'pip install "attention-book\[viewer\] @ git'):
         viewer.widget()
 
 

@@ -167,6 +167,9 @@ def test_rows_that_may_be_beams_are_not_guessed(encoder_decoder: Any, decoder: A
         HeadViewer(decoder_attentions=output.decoder_attentions, target=words(5))
     indices = {"beam_indices": output.beam_indices}
     HeadViewer(decoder_attentions=output.decoder_attentions, **indices, target=words(5))
+    given = {name: output[name] for name in ("encoder_attentions", "cross_attentions")}
+    with pytest.raises(ValueError, match=r"got 4 rows in each step: .*the whole output"):
+        HeadViewer(**given, source=words(7), target=words(5), batch=0)
     with pytest.raises(ValueError, match="batch below 1, got 1"):
         HeadViewer(output, source=words(7), target=words(5), batch=1)
     greedy = decoder.generate(ids(2, 5), **WRITING)
@@ -262,6 +265,23 @@ def test_the_output_of_a_forward_call(decoder: Any, encoder_decoder: Any) -> Non
 
 
 @torch.no_grad()
+def test_an_encoder_whose_output_has_room_for_more(decoder: Any) -> None:
+    """BERT returns ``cross_attentions=()`` beside its attentions; and padding in a batch."""
+    shape = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2}
+    model = spread(
+        transformers.BertModel(transformers.BertConfig(**SIZES, **shape, num_attention_heads=2))
+    )
+    batch = ids(2, 6)
+    mask = torch.tensor([[1] * 6, [1] * 4 + [0] * 2])
+    output = model(batch, attention_mask=mask, output_attentions=True)
+    viewer = HeadViewer(output, tokens=words(6), batch=1, attention_mask=mask)
+    assert [*viewer.kinds] == ["attention"]
+    same(viewer, "attention", at_once(model, batch[1, :4]))
+    with pytest.raises(ValueError, match="expected what a model returns, got the model"):
+        HeadViewer(model, tokens=words(6))
+
+
+@torch.no_grad()
 def test_no_attention_is_explained(decoder: Any) -> None:
     other = transformers.LlamaForCausalLM(copy.deepcopy(decoder.config))
     other.set_attn_implementation("sdpa")
@@ -351,6 +371,7 @@ def tokenizer() -> Any:
         iter("abc"),
         [["a", "b", "c"]],
         SimpleNamespace(tokens=["a", "b", "c"]),
+        {"input_ids": [["a", "b", "c"]]},
         [b"a", b"b", b"c"],
     ],
     ids=lambda given: type(given).__name__,
@@ -513,3 +534,9 @@ def test_some_layers_and_heads_keep_their_numbers() -> None:
         HeadViewer(weights, tokens=words(3), layers=[0])
     with pytest.raises(ValueError, match="heads: expected different numbers from 1 to 7, got 1, 1"):
         HeadViewer(weights, tokens=words(3), heads=[1, 1])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_direction_is_one_of_two() -> None:
+    with pytest.raises(ValueError, match=r"direction: expected one of .*'rtl'.* got 'right'"):
+        HeadViewer(EYE, tokens=words(3), direction="right")  # type: ignore[arg-type]

@@ -33,7 +33,6 @@ _SPELLED_OUT = re.compile(r"<([0-9A-F]{2}(?: [0-9A-F]{2})*)>")  # as SubwordToke
 _SPECIAL = re.compile(r"<[!-;=?-~｜▁]+>|\[[A-Z_0-9]+\]")
 _HALF = re.compile("[\ud800-\udfff]")
 _OPENING = re.compile("Ġ|Ċ+$")  # what opens a token or is one: a blank, line breaks
-_ALSO_LETTERS = frozenset("ĉč")  # a tab and a return, but Esperanto and Czech as well
 _MOST_LOOSE = 3  # bytes of a character of which another is missing
 _LENGTHS = ((0x80, 1), (0xC2, 0), (0xE0, 2), (0xF0, 3), (0xF5, 4))  # of a character, by its head
 
@@ -313,8 +312,6 @@ def _is_byte_level(words: Sequence[str], names: Sequence[Piece]) -> bool:
         )
         strong += sum(end - start > 2 for start, end, _ in found)
         weak += sum(end - start == 2 for start, end, _ in found)
-    if any(_ALSO_LETTERS & {*word} for word in words):
-        return strong > 0
     return strong > 0 or (weak > 0 and not cut)
 
 

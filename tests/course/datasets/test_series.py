@@ -62,7 +62,7 @@ def test_without_statsmodels_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "statsmodels", None)
-    with pytest.raises(ImportError, match=r'statsmodels: expected .* "attention-book\[data\]"'):
+    with pytest.raises(ImportError, match=r'statsmodels: .* "attention-book\[data\] @ git'):
         load_series("co2")
 
 

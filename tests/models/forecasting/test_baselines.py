@@ -142,5 +142,5 @@ def test_what_cannot_be_fitted_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ValueError, match="past: expected 12 values for 5 lags, got 11"):
         fit_autoregression(past, max_lags=5)
     monkeypatch.setitem(sys.modules, "statsmodels.tsa", None)
-    with pytest.raises(ImportError, match=r'statsmodels: expected .* "attention-book\[data\]"'):
+    with pytest.raises(ImportError, match=r'statsmodels: .* "attention-book\[data\] @ git'):
         fit_autoregression(noisy_wave(), max_lags=2)

@@ -3,14 +3,22 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from attention_book.foundations.bilingual import Language, chosen_language
 from attention_book.foundations.labels import Spelling
 from attention_book.live.viewer.kinds import Direction, Kind, Sides, kinds_of_modules
-from attention_book.live.viewer.layouts import EAGER, Layers, Sentence, captured, layers_of
+from attention_book.live.viewer.layouts import (
+    EAGER,
+    Layers,
+    Sentence,
+    captured,
+    has_weights,
+    layers_of,
+    rows_of,
+)
 from attention_book.live.viewer.tokens import Reader
 from attention_book.live.viewer.viewer import Viewer
 from attention_book.live.viewer.weights import BYTES
@@ -122,6 +130,8 @@ class HeadViewer(Viewer):
             "decoder_attentions": decoder_attentions,
             "cross_attentions": cross_attentions,
         }
+        if direction not in (None, *get_args(Direction)):
+            raise ValueError(f"direction: expected one of {get_args(Direction)}, got {direction!r}")
         output = output_of(attention)
         if output is not None:
             given = {name: each for name, each in weights.items() if each is not None}
@@ -131,6 +141,7 @@ class HeadViewer(Viewer):
             batch=batch,
             beams=None if beam_indices is None else torch.as_tensor(beam_indices),
             count=None if output is None else output.count,
+            sources=rows_of(weights["encoder_attentions"]) if output is None else None,
         )
         reader = Reader(tokenizer=tokenizer, spelling=spelling, place=sentence.place)
         if output is not None and tokenizer is not None and tokens is None and target is None:
@@ -276,7 +287,9 @@ def output_of(given: Any) -> Output | None:
     )
     if not is_output:
         return None
-    weights = {name: take(name) for name in FIELDS if take(name) is not None}
+    fields = {name: take(name) for name in FIELDS}
+    # BERT has cross_attentions too, with nothing in it.
+    weights = {name: each for name, each in fields.items() if has_weights(each)}
     if not weights:
         raise ValueError(
             f"attention: expected an output with attentions, got {type(given).__name__} without;"

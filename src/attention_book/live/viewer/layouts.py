@@ -34,11 +34,13 @@ class Sentence:
         beams: For each sentence the row in which each step of a beam search wrote it, and -1
             behind its end, (sentence, step).
         count: How many sentences came back, where that is known.
+        sources: How many sentences the encoder read, where that is known.
     """
 
     batch: int | None = None
     beams: Tensor | None = None
     count: int | None = None
+    sources: int | None = None
 
     @property
     def place(self) -> int:
@@ -79,6 +81,8 @@ class Sentence:
                 " apart; look at one sentence alone"
             )
         mixed = self.batch is None and self.count != rows[0]
+        if self.count is None and self.sources not in (None, rows[0]):
+            mixed = True  # one source has several rows
         if rows[0] > 1 and (mixed or self.count not in (None, rows[0])):
             raise ValueError(
                 f"{name}: expected one sentence, got {rows[0]} rows in each step: of a beam"
@@ -241,6 +245,20 @@ def leaves(given: Any) -> Iterator[Any]:
         yield from leaves(each) if nested else [each]
 
 
+def has_weights(given: Any) -> bool:
+    """Whether there is a tensor in it."""
+    if isinstance(given, list | tuple):
+        return any(each is not None for each in leaves(given))
+    return given is not None
+
+
+def rows_of(given: Any) -> int | None:
+    """Return how many sentences the layers of a model were given; None: it cannot be told."""
+    if isinstance(given, list | tuple) and given and is_tensor(given[0]) and given[0].ndim == 4:
+        return len(given[0])
+    return None
+
+
 def with_heads(call: Tensor) -> Tensor:
     """Return a captured call as (batch, head, query, key), also one without heads."""
     return call[:, None] if call.ndim == 3 else call
@@ -270,6 +288,11 @@ def as_numbers(weights: Tensor) -> Tensor:
 
 
 def four_axes(name: str, given: Any) -> Tensor:
+    if isinstance(given, torch.nn.Module):
+        raise ValueError(
+            f"{name}: expected what a model returns, got the model; call it, with"
+            " output_attentions=True"
+        )
     try:
         weights = torch.as_tensor(given).detach()
     except (TypeError, ValueError, RuntimeError) as error:

@@ -1,6 +1,6 @@
 """The tokens on both sides of a viewer, in whatever form other libraries hand them over."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,8 @@ class Reader:
                 given = given["input_ids"]
         elif found is not None:  # an Encoding
             return list(found)
+        if isinstance(given, Mapping) and "input_ids" in given:
+            given = given["input_ids"]
         if hasattr(given, "tolist"):  # a tensor, an array, a column of a table
             given = given.tolist()
         try:
