@@ -317,6 +317,12 @@ def test_tokens_are_text_wherever_they_stand(engine: MiniRacer) -> None:
 # --- notebooks -------------------------------------------------------------------------------
 
 
+def test_a_viewer_is_opened_in_the_language_that_any_code_names(weights: torch.Tensor) -> None:
+    for code, name in (("zh_TW.UTF-8", "zh"), ("eng", "en"), (None, "")):
+        viewer = HeadViewer(weights, source=SOURCE, target=TARGET, language=code)
+        assert viewer.state["language"] == name
+
+
 def test_without_anywidget_a_notebook_gets_a_frame(
     weights: torch.Tensor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

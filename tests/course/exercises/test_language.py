@@ -54,6 +54,15 @@ def test_the_books_build_does_not_depend_on_the_locale(monkeypatch):
     assert reader_language() == "en"
 
 
+@pytest.mark.parametrize("code", ["zh-CN", "ZH", "zho", "cmn-Hans", "zh_TW.UTF-8", " zh"])
+def test_any_code_of_a_language_means_it(monkeypatch, code):
+    """The kind: a code that is none of the two words was refused, or taken for English."""
+    assert reader_language(code) == "zh"
+    monkeypatch.setenv(LANGUAGE_VARIABLE, code)
+    assert reader_language() == "zh"
+    assert reader_language("en_GB") == reader_language("eng") == "en"
+
+
 @pytest.mark.usefixtures("unchecked")
 def test_an_unknown_language_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="language: expected 'zh' or 'en', got 'de'"):

@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from attention_book.runs import TextCodec, TextSettings, load_run
 from attention_book.runs.command.describing.corpora import Side, cut, described
 from attention_book.runs.command.describing.heads import best_alignment, head_reports
 from attention_book.runs.command.describing.known import state_of
-from attention_book.runs.command.describing.pages import missing_for_a_page, safe_name
+from attention_book.runs.command.describing.pages import as_trained, missing_for_a_page, safe_name
 from attention_book.runs.command.describing.pretrained import LANGUAGE_LAWS as MEANINGS
 from attention_book.runs.command.inspect import LAWS
 from attention_book.runs.command.speech.failures import ExitCode
@@ -158,6 +159,29 @@ def test_what_the_page_lacks_is_named(say, beside, monkeypatch):
 def test_no_name_leaves_the_folder_or_ends_a_string(name):
     assert safe_name(name).replace("-", "a").isalnum()
     assert safe_name(name).isascii()
+
+
+def test_a_page_knows_languages_by_their_short_codes(beside, monkeypatch):
+    """The kind: a code met as a string, here by the page, which compares it with zh and fr."""
+    monkeypatch.setattr("attention_book.runs.command.describing.pages._parts", lambda _: {})
+    run = load_run("runs/tiny")
+
+    def found(source, target):
+        data = DataSettings(corpus="phrasebook", source=source, target=target)
+        settings = replace(run.settings, data=data)
+        return Learned(name="x", model=run.model, codec=run.codec, settings=settings)
+
+    for (source, target), short in {
+        ("eng", "cmn"): ("en", "zh"),
+        ("yue-Hant", "FR_ca"): ("zh", "fr"),
+        ("it", "en"): ("it", "en"),
+    }.items():
+        recipe = as_trained(found(source, target)).recipe
+        assert (recipe.source, recipe.target) == short
+    lines, text = [("L'eau.", "Go.")], TextSettings()
+    grammar = TextCodec.learn(lines, text, ("fra", "eng"), word_rule="grammar")
+    [lacks] = missing_for_a_page(replace(found("fra", "eng"), codec=grammar))
+    assert "French elisions" in lacks.en
 
 
 # --- data ------------------------------------------------------------------------------------

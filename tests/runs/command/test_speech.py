@@ -33,7 +33,11 @@ HAN = re.compile("[\u4e00-\u9fff]")
 
 
 @pytest.mark.parametrize(
-    "line", ["--lang zh train -h", "train --lang zh -h", "train -h --lang=zh", "train -h --lang ZH"]
+    "line",
+    [
+        *("--lang zh train -h", "train --lang zh -h", "train -h --lang=zh", "train -h --lang ZH"),
+        *("train -h --lang zho", "train -h --lang zh-Hant-TW", "train -h --lang=cmn_Hans"),
+    ],
 )
 def test_the_language_may_be_chosen_anywhere_on_the_line(say, line):
     assert say(line).out == say("train -h", ATTENTION_BOOK_LANG="zh_CN.UTF-8").out

@@ -6,7 +6,7 @@ from typing import Any
 
 from attention_book.decoding.prediction import special_ids
 from attention_book.foundations import token_labels
-from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.bilingual import chosen_language, of_the_two
 from attention_book.foundations.labels import Spelling
 from attention_book.live.viewer.prefixes import (
     PENALTIES,
@@ -62,7 +62,7 @@ class BeamViewer(Viewer):
         *,
         max_tokens: int = 12,
         target_language: str = "",
-        language: Language | None = None,
+        language: str | None = None,
     ) -> None:
         if isinstance(sentence, str) or not sentence:
             raise ValueError(f"sentence: expected one or more tokens, got {sentence!r}")
@@ -80,7 +80,7 @@ class BeamViewer(Viewer):
                 "limit": max_tokens,
                 "longest": longest,
             },
-            "language": language or chosen_language() or "",
+            "language": of_the_two(language) or chosen_language() or "",
             "width": 2,
             "penalty": 0.0,
             "step": 0,

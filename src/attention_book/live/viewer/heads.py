@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import torch
 
-from attention_book.foundations.bilingual import Language, chosen_language
+from attention_book.foundations.bilingual import chosen_language, of_the_two
 from attention_book.foundations.labels import Spelling
 from attention_book.live.viewer.kinds import Direction, Kind, Sides, kinds_of_modules
 from attention_book.live.viewer.layouts import (
@@ -121,7 +121,7 @@ class HeadViewer(Viewer):
         heads: Sequence[int] | None = None,
         direction: Direction | None = None,
         limit: int | float | None = 64,
-        language: Language | None = None,
+        language: str | None = None,
     ) -> None:
         weights = {
             "attention": attention,
@@ -176,11 +176,11 @@ class HeadViewer(Viewer):
         self.kinds = {kind.key: kind for kind in kinds}
         self.state = self._begin(kinds, language)
 
-    def _begin(self, kinds: Sequence[Kind], language: Language | None) -> dict[str, Any]:
+    def _begin(self, kinds: Sequence[Kind], language: str | None) -> dict[str, Any]:
         kind = self.kinds.get("cross", kinds[0])
         return {
             "data": {"kinds": [each.data() for each in kinds]},
-            "language": language or chosen_language() or "",
+            "language": of_the_two(language) or chosen_language() or "",
             "kind": kind.key,
             **kind.first(),
             "key": 0,
