@@ -401,3 +401,58 @@ def test_a_long_prompt_is_read_in_pieces() -> None:
         logits[:, [0, 2]] = -torch.inf
         words = torch.cat((words, logits.argmax(dim=-1, keepdim=True)), dim=1)
     assert list(text.ids) == words[0, 700:].tolist()[: len(text.ids)]
+
+
+# Sums over a vocabulary in half precision: a sum of many small numbers stops growing, so the
+# settings must be applied in single precision at least.
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("size", [2_000, 150_000])
+@pytest.mark.parametrize("top_p", [0.5, 0.9, 0.999])
+def test_what_top_p_keeps_is_at_least_p_in_any_precision(dtype, size, top_p) -> None:
+    for spread in (0.0, 1.0, 4.0):
+        noise = torch.randn(2, size, generator=torch.Generator().manual_seed(size))
+        logits = (spread * noise).to(dtype)
+        kept = keep_top_p(logits, top_p)
+        assert kept.dtype == dtype
+        masses = logits.double().softmax(dim=-1)
+        chosen = kept.isfinite()
+        mass = masses.masked_fill(~chosen, 0.0).sum(dim=-1)
+        last = masses.masked_fill(~chosen, 2.0).amin(dim=-1)
+        # In single precision the logits themselves are rounded; half is taken at its word.
+        assert (mass >= top_p - (1e-6 if dtype == torch.float32 else 1e-14)).all()
+        assert (mass - last <= top_p + 1e-6).all()  # and no word more than needed
+        if dtype != torch.float32:
+            assert torch.equal(chosen, keep_top_p(logits.double(), top_p).isfinite())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_all_settings_together_keep_in_half_what_they_keep_in_single(dtype) -> None:
+    logits = (3 * torch.randn(4, 5_000, generator=torch.Generator().manual_seed(1))).to(dtype)
+    settings = {"temperature": 1.3, "top_k": 900, "top_p": 0.95}
+    found = next_distribution(logits, **settings)
+    exact = next_distribution(logits.float(), **settings)
+    assert torch.equal(found, exact.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("temperature", [1e-300, 1e-50, 1e-45, 1e-8, 1e8, 1e39, 1e300])
+def test_a_temperature_that_a_type_cannot_hold_is_none_of_0_and_infinity(
+    dtype, temperature
+) -> None:
+    logits = torch.tensor([[3.0, 1.0, 3.0, -torch.inf]], dtype=dtype)
+    found = next_distribution(logits, temperature=temperature)
+    even = [0.5, 0.0, 0.5, 0.0] if temperature < 1 else [1 / 3, 1 / 3, 1 / 3, 0.0]
+    torch.testing.assert_close(found, torch.tensor([even], dtype=dtype), rtol=2e-3, atol=0)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_the_cure_for_temperature_0_works(model: CausalLanguageModel) -> None:
+    prompt = torch.tensor([[2, 5]])
+    for nothing in (0, 0.0, -1.0, float("nan")):
+        with pytest.raises(
+            ValueError, match=r"temperature: .* give top_k=1, or call greedy_search"
+        ):
+            sample(model, prompt, max_tokens=3, temperature=nothing)
+    sample(model, prompt, max_tokens=3, top_k=1)

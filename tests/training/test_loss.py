@@ -255,3 +255,93 @@ def test_nothing_chosen_is_an_error_in_strict_mode(config) -> None:
         hidden_token_loss(MaskedLanguageModel(config), hidden, TOKENS, REAL)
     with strict(False):
         assert hidden_token_loss(MaskedLanguageModel(config), hidden, TOKENS, REAL) == 0
+
+
+# What a model cannot say, and what is no token: each has one meaning, and none is silent.
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 0.7, 1.0])
+def test_smoothing_spreads_nothing_to_what_cannot_be_said(smoothing) -> None:
+    """A class with the logit -inf is as if it were not in the vocabulary."""
+    logits, targets, mask = draw([4, 2])
+    targets = targets.clamp(max=VOCABULARY - 3)
+    possible = logits.detach()[..., : VOCABULARY - 2].clone().requires_grad_()
+    never = torch.cat((possible, torch.full_like(logits[..., :2], -torch.inf)), dim=-1)
+    found = loss_per_token(never, targets, mask, label_smoothing=smoothing)
+    expected = loss_per_token(possible, targets, mask, label_smoothing=smoothing)
+    torch.testing.assert_close(found, expected)
+    [ours], [theirs] = (torch.autograd.grad(each, possible) for each in (found, expected))
+    torch.testing.assert_close(ours, theirs)
+
+
+def test_smoothing_spreads_by_row_where_rows_can_say_different_words() -> None:
+    logits, targets, mask = draw([4, 3])
+    logits = logits.detach().clone()
+    logits[0, 1, 5], logits[1, 2, [6, 7]] = -torch.inf, -torch.inf
+    targets[0, 1], targets[1, 2] = 1, 2
+    terms = []
+    for row, target in zip(logits[mask], targets[mask], strict=True):
+        log_probs = row[row.isfinite()].log_softmax(dim=0)
+        own = row.log_softmax(dim=0)[target]
+        terms.append(-0.8 * own - 0.2 * log_probs.mean())
+    found = loss_per_token(logits, targets, mask, label_smoothing=0.2)
+    torch.testing.assert_close(found, torch.stack(terms).mean())
+
+
+def test_a_target_that_cannot_be_said_costs_infinitely_much() -> None:
+    logits, targets, mask = draw([4])
+    logits = logits.detach().clone()
+    logits[0, 0, targets[0, 0]] = -torch.inf
+    for smoothing in (0.0, 0.1):
+        assert loss_per_token(logits, targets, mask, label_smoothing=smoothing) == torch.inf
+
+
+def test_smoothed_losses_have_the_bits_of_torch_s() -> None:
+    logits, targets, mask = (each.clone() for each in draw([7, 5, 2]))
+    for dtype in (torch.float32, torch.float64):
+        given = logits.detach().to(dtype).requires_grad_()
+        real = targets.masked_fill(~mask, -100).flatten()
+        ours = loss_per_token(given, targets, mask, label_smoothing=0.1)
+        theirs = F.cross_entropy(given.flatten(0, 1), real, label_smoothing=0.1)
+        assert torch.equal(ours, theirs)
+        gradients = [torch.autograd.grad(each, given)[0] for each in (ours, theirs)]
+        assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_averaged_in_single(dtype) -> None:
+    logits, targets, mask = draw([400, 300])
+    given = logits.detach().to(dtype)
+    for smoothing in (0.0, 0.1):
+        found = loss_per_token(given, targets, mask, label_smoothing=smoothing)
+        exact = loss_per_token(given.double(), targets, mask, label_smoothing=smoothing)
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found.double(), exact, rtol=1e-6, atol=1e-6)
+    each = token_losses(given, targets, mask)
+    exact = token_losses(given.double(), targets, mask)
+    torch.testing.assert_close(each.double(), exact, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_targets_are_numbers_of_tokens() -> None:
+    logits, targets, mask = draw([4, 2])
+    for function in (loss_per_token, token_losses):
+        for kind in (torch.int32, torch.int16, torch.uint8):
+            assert torch.equal(
+                function(logits, targets.to(kind), mask), function(logits, targets, mask)
+            )
+        for wrong in (targets.float(), targets.float() * math.nan, targets > 0):
+            with pytest.raises(TypeError, match="targets: expected the numbers of tokens"):
+                function(logits, wrong, mask)
+        for number in (-100, -1, VOCABULARY):
+            wrong = targets.clone()
+            wrong[0, 2] = number
+            with pytest.raises(
+                ValueError, match=rf"targets: .* 0 to 10 .* targets\[0, 2\] = {number}"
+            ):
+                function(logits, wrong, mask)
+            everywhere = torch.full_like(targets, number)
+            with pytest.raises(ValueError, match="targets: expected numbers from 0 to 10"):
+                function(logits, everywhere, mask)
+            anything = targets.masked_fill(~mask, number)
+            assert torch.equal(function(logits, anything, mask), function(logits, targets, mask))

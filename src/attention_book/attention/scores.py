@@ -19,11 +19,12 @@ from attention_book.foundations.checks import (
     check_same_features,
     check_sizes,
 )
+from attention_book.foundations.fitting import Fitting
 from attention_book.foundations.shapes import Keys, Queries, Scores
 
 
 @runtime_checkable
-class Score(Protocol):
+class Score(Protocol, metaclass=Fitting):
     """Anything that scores every key for every query."""
 
     def __call__(self, queries: Queries, keys: Keys) -> Scores:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_book.decoding.beams import Beams, continued, settled
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import limits, next_log_probs, special_ids
+from attention_book.decoding.prediction import check_translator, limits, next_log_probs, special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, Reorderable, State, Translator
@@ -82,6 +82,7 @@ def beam_search(
     >>> found[0][0].score >= found[0][1].score
     True
     """
+    check_translator(model)
     _check(width=width, num_best=num_best, length_penalty=length_penalty)
     limit = limits(max_tokens, source, source_mask)
     found: list[list[Hypothesis]] = [[] for _ in source]
@@ -171,6 +172,7 @@ def beam_trace(
     >>> len(first.kept), len(first.dropped)
     (3, 2)
     """
+    check_translator(model)
     _check(width=width, num_best=1, length_penalty=length_penalty)
     limit = limits(max_tokens, source, source_mask)
     if len(source) != 1:

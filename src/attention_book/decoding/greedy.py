@@ -3,7 +3,14 @@
 import torch
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import end_ids, is_end, limits, next_log_probs, special_ids
+from attention_book.decoding.prediction import (
+    check_translator,
+    end_ids,
+    is_end,
+    limits,
+    next_log_probs,
+    special_ids,
+)
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
@@ -32,6 +39,7 @@ def greedy_search(
             number, or one for each sentence.
 
     Raises:
+        TypeError: if the model is no translator.
         ValueError: if ``max_tokens`` is below 1, the shapes don't fit, or the model
             predicts nothing finite.
 
@@ -42,6 +50,7 @@ def greedy_search(
     >>> first.num_tokens <= 5, first.log_prob < 0
     (True, True)
     """
+    check_translator(model)
     limit, ids = limits(max_tokens, source, source_mask), special_ids(model)
     ends = end_ids(model)
     if len(source) == 0:

@@ -42,6 +42,22 @@ def is_end(tokens: StepIds, ends: tuple[int, ...]) -> Tensor:
     return found
 
 
+def check_translator(model: object) -> None:
+    """Check that a model translates, before a search asks it to.
+
+    Raises:
+        TypeError: if it has none of a translator's calls, as a language model or a function.
+    """
+    missing = [name for name in ("encode", "start", "step") if not hasattr(model, name)]
+    if missing:
+        got = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise TypeError(
+            "model: expected a translator, with encode(source, source_mask), start(memory) and "
+            f"step(token, state), got {got} without {', '.join(missing)}; "
+            "a language model writes by sample"
+        )
+
+
 def next_log_probs(logits: StepLogits, ids: SpecialIds, ends: tuple[int, ...] = ()) -> StepLogits:
     """Return each word's log-probability, and minus infinity for ``<pad>`` and ``<bos>``.
 

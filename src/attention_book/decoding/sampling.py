@@ -9,7 +9,8 @@ from torch.nn import functional as F
 
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import end_ids, is_end, next_log_probs, special_ids
-from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.decoding.writers import Guess, as_writer
+from attention_book.foundations.checks import check_probability, check_sizes
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Reader, State, Writer
@@ -34,15 +35,23 @@ def with_temperature(logits: StepLogits, temperature: float) -> StepLogits:
         they are, and a temperature close to 0 cannot overflow.
 
     Raises:
-        ValueError: if the temperature is not above 0 and finite.
+        ValueError: if the temperature is not above 0 and finite. What it would be at 0, the
+            most probable word alone, is ``top_k=1``.
 
     >>> with_temperature(torch.tensor([[2.0, 0.0]]), 0.5)
     tensor([[ 0., -4.]])
     """
-    check_positive("temperature", temperature)
+    if not temperature > 0:  # written so that NaN is refused too
+        raise ValueError(
+            f"temperature: expected a positive number, got {temperature}; for the most probable "
+            "word alone give top_k=1, or call greedy_search for a translation"
+        )
     if math.isinf(temperature):
         raise ValueError("temperature: expected a finite number, got inf")
-    return (logits - logits.amax(dim=-1, keepdim=True)) / temperature
+    # What the type of the quotient would round to 0 or infinity is not one of them.
+    range_of = torch.finfo(torch.promote_types(logits.dtype, torch.float32))
+    divisor = min(max(temperature, range_of.tiny), range_of.max)
+    return (logits - logits.amax(dim=-1, keepdim=True)) / divisor
 
 
 def keep_top_k(logits: StepLogits, top_k: int) -> StepLogits:
@@ -75,7 +84,8 @@ def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
 
     The word that crosses the threshold is kept, hence always at least one. How many there
     are differs from step to step: few where the model is sure. "Nucleus sampling",
-    Holtzman et al. (2020), section 3.1.
+    Holtzman et al. (2020), section 3.1. The sum is taken in double precision, in which a large
+    vocabulary adds up to 1; what the logits' own rounding hides counts as reached.
 
     Args:
         logits: (batch, vocabulary).
@@ -91,9 +101,24 @@ def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
     if top_p == 1:  # by rounding, the sum may reach 1 before the last word
         return logits
     values, order = _sorted(logits)
-    reached = values.softmax(dim=-1).cumsum(dim=-1)[..., :-1] >= top_p
+    sums = values.softmax(dim=-1, dtype=_of_sums(logits)).cumsum(dim=-1)
+    reached = sums[..., :-1] >= top_p * (1 - _rounding(logits))
     dropped = F.pad(reached, (1, 0))  # those after the one that reaches it; never the first
     return _drop(logits, dropped, order)
+
+
+def _of_sums(logits: Tensor) -> torch.dtype:
+    """Return the type in which the probabilities of a whole vocabulary can be added up."""
+    return torch.float32 if logits.device.type == "mps" else torch.float64
+
+
+def _rounding(logits: Tensor) -> float:
+    """Return what a sum may miss and still count as reached: what the logits were rounded by.
+
+    Half precision is taken at its word; it is too coarse for anybody to mean a sum by it.
+    """
+    single = logits.dtype == torch.float32
+    return 4 * torch.finfo(torch.float32 if single else torch.float64).eps
 
 
 def next_distribution(
@@ -106,7 +131,7 @@ def next_distribution(
     """Return the probabilities that the next word is drawn with.
 
     First the temperature, then ``top_k``, then ``top_p``; what is kept is brought to the
-    sum 1 again.
+    sum 1 again. Half precision is computed in single, and rounded in the end.
 
     Args:
         logits: A model's guess, (batch, vocabulary).
@@ -120,14 +145,16 @@ def next_distribution(
     >>> next_distribution(torch.tensor([[0.1, 0.6, 0.3]]).log(), top_k=2)
     tensor([[0.0000, 0.6667, 0.3333]])
     """
+    given = logits.dtype
+    logits = logits.to(torch.promote_types(given, torch.float32))
     logits = with_temperature(logits, temperature)
     logits = logits if top_k is None else keep_top_k(logits, top_k)
     logits = logits if top_p is None else keep_top_p(logits, top_p)
-    return logits.softmax(dim=-1)
+    return logits.softmax(dim=-1).to(given)
 
 
 def sample(
-    model: Writer[State],
+    model: Writer[State] | Guess,
     prompt: TokenIds,
     *,
     max_tokens: int,
@@ -146,7 +173,9 @@ def sample(
     without gradients, and as before afterwards.
 
     Args:
-        model: A causal language model, or counted n-grams.
+        model: A causal language model, or counted n-grams; or any function of numbers
+            (batch, token) that returns a guess after each, (batch, token, vocabulary). Of a
+            function ``pad``, ``bos`` and ``eos`` are its attributes, where it has any.
         prompt: What is given, (batch, token): ``<bos>``, and perhaps more. All are of one
             length, for padding would be read as a word. It may hold ``<eos>``, as chats and
             packed documents do, but not end with it: then the text is at its end.
@@ -161,6 +190,7 @@ def sample(
         and truncation.
 
     Raises:
+        TypeError: if the model is neither, as a translator is.
         ValueError: if a prompt is empty, holds ``<pad>`` or ends with ``<eos>``, or a setting is
             out of range.
 
@@ -169,6 +199,7 @@ def sample(
     >>> sample(model, torch.tensor([[2, 4]]), max_tokens=5, top_k=1)[0].ids
     (5, 6)
     """
+    model = as_writer(model)
     ids, ends = special_ids(model), end_ids(model)
     check_prompt(prompt, model)
     check_sizes(max_tokens=max_tokens)

@@ -17,6 +17,7 @@ from torch import Tensor
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import end_ids, next_log_probs, special_ids
 from attention_book.decoding.sampling import check_prompt, next_distribution, read_prompt
+from attention_book.decoding.writers import as_writer
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
@@ -64,9 +65,16 @@ def residual_distribution(target: Probabilities, draft: Probabilities) -> Probab
     >>> residual_distribution(p, q)
     tensor([1., 0., 0.])
     """
+    given = torch.promote_types(target.dtype, draft.dtype)
+    target, draft = _precise(target), _precise(draft)
     rest = (target - draft).clamp(min=0.0)
     total = rest.sum(dim=-1, keepdim=True)
-    return torch.where(total > 0, rest / total.masked_fill(total == 0, 1.0), target)
+    return torch.where(total > 0, rest / total.masked_fill(total == 0, 1.0), target).to(given)
+
+
+def _precise(probabilities: Tensor) -> Tensor:
+    """Return at least single precision: half loses what many small probabilities add up to."""
+    return probabilities.to(torch.promote_types(probabilities.dtype, torch.float32))
 
 
 def acceptance_rate(target: Probabilities, draft: Probabilities) -> Float[Tensor, "*place"]:
@@ -83,7 +91,8 @@ def acceptance_rate(target: Probabilities, draft: Probabilities) -> Float[Tensor
     >>> acceptance_rate(p, q)
     tensor(0.7000)
     """
-    return torch.minimum(target, draft).sum(dim=-1)
+    given = torch.promote_types(target.dtype, draft.dtype)
+    return torch.minimum(_precise(target), _precise(draft)).sum(dim=-1).to(given)
 
 
 def expected_words(acceptance: float, num_drafts: int) -> float:
@@ -262,6 +271,7 @@ def speculative_sample(
     >>> found.hypothesis.ids, found.num_rounds
     ((5, 6), 1)
     """
+    target, draft = as_writer(target), as_writer(draft)
     ids, ends = special_ids(target), end_ids(target)
     check_prompt(prompt, target)
     check_sizes(num_drafts=num_drafts, max_tokens=max_tokens)

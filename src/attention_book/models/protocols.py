@@ -2,6 +2,7 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
+from attention_book.foundations.fitting import Fitting
 from attention_book.foundations.shapes import (
     Logits,
     SourceIds,
@@ -76,7 +77,7 @@ class Translator(Protocol[Memory, State]):
 
 
 @runtime_checkable
-class Writer(Protocol[State]):
+class Writer(Protocol[State], metaclass=Fitting):
     """A model that reads a text token by token, and says at each what may follow.
 
     >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
@@ -84,6 +85,13 @@ class Writer(Protocol[State]):
     True
     >>> isinstance(NgramModel.count([[4, 5]], order=2, vocabulary=10), Writer)
     True
+
+    A translator has a ``start`` and a ``step`` too, but starts from a source that it has read:
+
+    >>> from attention_book.models import Transformer, TransformerConfig
+    >>> config = TransformerConfig(source_vocabulary=10, target_vocabulary=10)
+    >>> isinstance(Transformer(config), Writer)
+    False
     """
 
     def start(self, batch_size: int) -> State:

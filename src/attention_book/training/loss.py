@@ -8,7 +8,12 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
-from attention_book.foundations.checks import check_probability, check_some_real
+from attention_book.foundations.checks import (
+    check_probability,
+    check_some_real,
+    is_strict,
+    reject_where,
+)
 from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, TokenIds, TokenMask
 from attention_book.models import MaskedLanguageModel
 from attention_book.models.evaluating import evaluating
@@ -38,11 +43,16 @@ def loss_per_token(
         targets: What was to be predicted, (batch, target); anything at padding.
         mask: True = a real token, (batch, target).
         label_smoothing: How much of each target's probability is spread over the
-            whole vocabulary (Szegedy et al. 2016, section 7).
+            whole vocabulary (Szegedy et al. 2016, section 7), except for what the model can't
+            say: a logit of ``-inf`` takes no part. Where the target itself is such, the loss
+            is infinite.
+
+    Logits in half precision are taken to single first, and so is the loss.
 
     Raises:
+        TypeError: if ``mask`` is not boolean, or the targets are no whole numbers.
         ValueError: if the shapes don't fit or ``label_smoothing`` is no probability; and in
-            strict mode, if no token is real.
+            strict mode, if no token is real, or a real target is outside of the vocabulary.
 
     >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
     >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
@@ -52,13 +62,8 @@ def loss_per_token(
     _check(logits, targets, mask)
     check_probability("label_smoothing", label_smoothing)
     check_some_real("mask", mask)
-    real = targets.masked_fill(~mask, _IGNORED)
-    loss = F.cross_entropy(
-        logits.flatten(0, 1),
-        real.flatten(),
-        ignore_index=_IGNORED,
-        label_smoothing=label_smoothing,
-    )
+    real = targets.long().masked_fill(~mask, _IGNORED)
+    loss = _mean(_precise(logits).flatten(0, 1), real.flatten(), label_smoothing)
     return loss.masked_fill(~mask.any(), 0.0)  # not 0 / 0 where no token is real
 
 
@@ -75,7 +80,9 @@ def token_losses(
         mask: True = a real token, (batch, target).
 
     Raises:
-        ValueError: if the shapes don't fit.
+        TypeError: as in :func:`loss_per_token`.
+        ValueError: if the shapes don't fit; and in strict mode, if a real target is outside of
+            the vocabulary.
 
     >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
     >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
@@ -83,9 +90,9 @@ def token_losses(
     tensor([[0.6931, 0.0000]])
     """
     _check(logits, targets, mask)
-    real = targets.masked_fill(~mask, _IGNORED)
+    real = targets.long().masked_fill(~mask, _IGNORED)
     losses = F.cross_entropy(
-        logits.flatten(0, 1), real.flatten(), ignore_index=_IGNORED, reduction="none"
+        _precise(logits).flatten(0, 1), real.flatten(), ignore_index=_IGNORED, reduction="none"
     )
     return losses.view(targets.shape)
 
@@ -99,6 +106,37 @@ def _check(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
         )
     if mask.dtype != torch.bool:
         raise TypeError(f"mask: expected a boolean tensor (True = a real token), got {mask.dtype}")
+    if targets.is_floating_point() or targets.dtype == torch.bool:
+        raise TypeError(
+            f"targets: expected the numbers of tokens, whole numbers, got {targets.dtype}"
+        )
+    if is_strict() and not mask.is_meta:
+        size = logits.shape[-1]
+        reject_where(
+            mask & ((targets < 0) | (targets >= size)),
+            targets,
+            "targets",
+            f"numbers from 0 to {size - 1} where the mask is True",
+        )
+
+
+def _precise(logits: Tensor) -> Tensor:
+    """Return at least single precision: half has three digits, too few for a sum or a mean."""
+    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+
+def _mean(logits: Tensor, targets: Tensor, label_smoothing: float) -> Tensor:
+    """Return torch's mean cross-entropy, which spreads nothing to words that cannot be said."""
+    if not label_smoothing:
+        return F.cross_entropy(logits, targets, ignore_index=_IGNORED)
+    log_probs = logits.log_softmax(dim=-1)
+    said = F.nll_loss(log_probs, targets, ignore_index=_IGNORED)
+    never, ignored = log_probs == -math.inf, targets == _IGNORED
+    spread = -log_probs.masked_fill(never, 0.0).sum(dim=-1)
+    size = logits.shape[-1]
+    spread = spread * (size / (size - never.sum(dim=-1)).clamp(min=1))  # 1 where all can be said
+    mean = spread.masked_fill(ignored, 0.0).sum() / (~ignored).sum()
+    return (1 - label_smoothing) * said + mean * (label_smoothing / size)
 
 
 #: What guesses every next token: a causal language model, or counted n-grams.

@@ -7,7 +7,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import causal_mask, dot_product_attention, tiled_attention
+from attention_book.attention import (
+    causal_mask,
+    dot_product_attention,
+    masked_softmax,
+    tiled_attention,
+)
+from attention_book.foundations import strict
 from attention_book.inspection import peak_bytes
 
 BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 23, 31, 5, 7
@@ -201,3 +207,32 @@ def test_bad_input_gets_one_clear_error():
     for tiles in ({"query_tile": 0, "key_tile": 3}, {"query_tile": 3, "key_tile": 0}):
         with pytest.raises(ValueError, match="_tile: expected at least 1, got 0"):
             tiled_attention(queries, keys, values, **tiles)
+
+
+def exact(queries, keys, values, mask):
+    scores = queries @ keys.mT / queries.shape[-1] ** 0.5
+    return masked_softmax(scores, mask) @ values
+
+
+@pytest.mark.filterwarnings("default")  # kernels that are mapped by a slow rule
+@pytest.mark.parametrize("mapped", [(0, 0, 0, 0), (0, None, None, None), (None, 0, None, 0)])
+def test_it_can_be_mapped_and_differentiated_by_a_transform(mapped, unchecked):
+    """Within torch.func nothing may be written in place, nor read back."""
+    inputs = [torch.randn(3, 7, 4).double() for _ in range(3)] + [torch.rand(3, 7, 7) > 0.4]
+    inputs = [x if axis == 0 else x[0] for x, axis in zip(inputs, mapped, strict=True)]
+
+    def tiled(*inputs):
+        return tiled_attention(*inputs, query_tile=3, key_tile=2)
+
+    with strict(False):
+        for ours, theirs in (
+            (tiled, exact),
+            *[
+                tuple(
+                    torch.func.grad(lambda *x, f=f: f(*x).square().sum(), a) for f in (tiled, exact)
+                )
+                for a in range(3)
+            ],
+        ):
+            found, expected = (torch.func.vmap(f, in_dims=mapped)(*inputs) for f in (ours, theirs))
+            torch.testing.assert_close(found, expected)

@@ -11,6 +11,7 @@ from attention_book.attention import (
     elu_features,
     linear_attention,
     linear_attention_weights,
+    masked_softmax,
 )
 
 BATCH, QUERIES, KEYS, D_K, D_V = 3, 7, 11, 5, 2
@@ -208,3 +209,77 @@ def test_features_stay_positive_far_below_zero():
     x = torch.tensor([[-80.0, -20.0, -1.0]])
     torch.testing.assert_close(elu_features(x), x.exp(), rtol=1e-6, atol=0)
     assert (elu_features(x) > 0).all()
+
+
+# Features are exponentials, and their products and sums underflow or overflow long before the
+# quotient is anything unusual: a query that sees keys must never come out as one that sees none.
+
+EXTREMES = {
+    "tiny": lambda *shape: torch.full(shape, -60.0),
+    "tinier than any feature": lambda *shape: torch.full(shape, -200.0),
+    "far below": lambda *shape: torch.full(shape, -1e4),
+    "large": lambda *shape: torch.full(shape, 1e4),
+    "beyond the square root": lambda *shape: torch.full(shape, 1e30),
+    "mixed": lambda *shape: 100 * torch.randn(*shape),
+    "rising": lambda *shape: torch.linspace(-300, 20, shape[-2])[:, None].expand(shape),
+    "falling": lambda *shape: torch.linspace(20, -300, shape[-2])[:, None].expand(shape),
+}
+
+
+def by_logarithms(queries, keys, mask):
+    """The weights, from the logarithm of every product."""
+    asked, mapped = (
+        torch.where(x > 0, (x.clamp(min=0) + 1).log(), x) for x in (queries.double(), keys.double())
+    )
+    products = torch.logsumexp(asked[..., :, None, :] + mapped[..., None, :, :], dim=-1)
+    return masked_softmax(products, mask)
+
+
+@pytest.mark.parametrize("kind", EXTREMES)
+@pytest.mark.parametrize("narrow", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_what_underflows_still_has_its_weights(kind, narrow):
+    length = 9
+    shape = 2, length, 4
+    if kind == "beyond the square root" and narrow == torch.float16:
+        return  # no such number
+    queries, keys = (EXTREMES[kind](*shape).to(narrow).requires_grad_() for _ in range(2))
+    values, seen = torch.randn(2, length, 3).to(narrow), torch.rand(2, 1, length) > 0.3
+    bound = 4 * torch.finfo(narrow).eps if narrow.itemsize == 2 else 1e-5
+    past = torch.ones(length, length, dtype=torch.bool).tril()
+    for mask in (None, seen):
+        everywhere = torch.ones(2, length, length, dtype=torch.bool) if mask is None else mask
+        for causal, chunk in ((False, 64), (True, 1), (True, 4), (True, 64)):
+            found = linear_attention(queries, keys, values, mask, is_causal=causal, chunk=chunk)
+            weights = by_logarithms(queries, keys, everywhere & past if causal else everywhere)
+            expected = weights @ values.double()
+            torch.testing.assert_close(found.double(), expected, rtol=bound, atol=bound)
+            found.float().square().sum().backward()
+        weights = linear_attention_weights(queries, keys, mask)
+        expected = by_logarithms(queries, keys, everywhere)
+        torch.testing.assert_close(weights.double(), expected, rtol=bound, atol=bound)
+    assert queries.grad.isfinite().all()
+    assert keys.grad.isfinite().all()
+
+
+def test_a_state_forgets_nothing_of_a_tiny_beginning():
+    """One key after the other, in either order of sizes, and asked in between."""
+    keys = torch.tensor([[-200.0, -200.0], [-60.0, -90.0], [0.5, -300.0]])
+    values, query = torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([[-100.0, 2.0]])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        state = LinearState.empty(keys, values)
+        for so_far in range(1, 4):
+            here = order[so_far - 1 : so_far]
+            state = state.add(keys[here], values[here])
+            weights = by_logarithms(query, keys[order[:so_far]], None)
+            expected = weights @ values[order[:so_far]].double()
+            torch.testing.assert_close(state.read(query).double(), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_ordinary_features_are_kept_as_they_are():
+    keys, values = torch.randn(7, 4), torch.randn(7, 3)
+    state = LinearState.empty(keys, values).add(keys, values)
+    mapped = elu_features(keys)
+    assert torch.equal(state.matrix, mapped.T @ values)
+    assert torch.equal(state.total, mapped.sum(dim=0))
+    assert state.power is not None
+    assert not state.power.any()

@@ -20,6 +20,7 @@ from attention_book.attention import (
     nadaraya_watson,
 )
 from attention_book.course.datasets import RegressionData, sine_data
+from attention_book.foundations import strict
 
 every_kernel = pytest.mark.parametrize("name", KERNELS)
 
@@ -305,3 +306,54 @@ def test_one_key_can_not_be_left_out(keys: torch.Tensor) -> None:
 def test_a_float_mask_is_refused() -> None:
     with pytest.raises(TypeError):
         kernel_weights(torch.ones(3), torch.ones(4), mask=torch.ones(3, 4))
+
+
+# A density that underflows is not a key that is hidden: the nearest keys keep their weights,
+# however far all of them are. Only a kernel of bounded support has nobody in reach.
+
+
+@pytest.mark.parametrize(
+    ("keys", "bandwidth", "expected"),
+    [
+        ([1e20, 1.1e20, -3e20], 1.0, [1.0, 0.0, 0.0]),
+        ([2e20, 1e20, 1e20], 1.0, [0.0, 0.5, 0.5]),
+        ([3e38, -3e38], 1.0, [0.5, 0.5]),
+        ([1.0, 2.0, -1.0], 1e-40, [0.5, 0.0, 0.5]),
+        ([300.0, 400.0], 1.0, [1.0, 0.0]),
+        ([0.0, 1e20], 1.0, [1.0, 0.0]),
+    ],
+)
+def test_far_from_all_keys_the_nearest_still_count(keys, bandwidth, expected) -> None:
+    query, keys, wanted = torch.tensor([0.0]), torch.tensor(keys), torch.tensor([expected])
+    assert torch.equal(kernel_weights(query, keys, bandwidth=bandwidth), wanted)
+    hidden = torch.cat((keys, torch.tensor([0.0]))), torch.tensor([[True] * len(keys) + [False]])
+    found = kernel_weights(query, hidden[0], bandwidth=bandwidth, mask=hidden[1])
+    assert torch.equal(found, torch.nn.functional.pad(wanted, (0, 1)))
+    nobody = torch.zeros(1, len(keys), dtype=torch.bool)
+    assert not kernel_weights(query, keys, bandwidth=bandwidth, mask=nobody).any()
+    assert not kernel_weights(query + 5, keys + 50, kernel="boxcar").any()
+
+
+@pytest.mark.parametrize("narrow", [torch.float16, torch.bfloat16])
+def test_in_half_precision_a_square_has_room(narrow) -> None:
+    query, keys = torch.tensor([0.0]), torch.tensor([400.0, 402.0, 5e4])
+    found = kernel_weights(query.to(narrow), keys.to(narrow))
+    exact = kernel_weights(query.double(), keys.to(narrow).double())
+    assert found.dtype == narrow
+    torch.testing.assert_close(found.double(), exact, rtol=1e-2, atol=1e-2)
+
+
+def test_gradients_far_from_all_keys_are_finite() -> None:
+    query, keys = torch.tensor([0.0, 1e20]), torch.tensor([1.0, 1e20, 2e20])
+    width = torch.tensor(1.0)
+    for each in (query, keys, width):
+        each.requires_grad_()
+    nadaraya_watson(query, keys, torch.tensor([1.0, 2.0, 3.0]), bandwidth=width).sum().backward()
+    assert all(each.grad.isfinite().all() for each in (query, keys, width))
+
+
+def test_a_bandwidth_on_a_device_is_not_read_back(reads_of) -> None:
+    query, keys = torch.randn(3), torch.randn(5)
+    assert reads_of(lambda: kernel_weights(query, keys, bandwidth=torch.tensor(2.0))) == 0
+    with strict(False), pytest.raises(ValueError, match="bandwidth: expected a positive number"):
+        kernel_weights(query, keys, bandwidth=-1.0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from attention_book.attention.efficient.online_softmax import PartialAttention
 from attention_book.attention.masks import causal_mask, check_causal, check_mask, without_hidden
@@ -49,8 +48,8 @@ def tiled_attention(
 
     Raises:
         TypeError: if ``mask`` is not boolean.
-        ValueError: if the shapes do not fit, a tile is empty, a visible score is NaN or
-            ``+inf``, or the call is causal and there are more or fewer keys than queries.
+        ValueError: if the shapes do not fit, a tile is empty, or the call is causal and there are
+            more or fewer keys than queries; in strict mode if a visible score is NaN or ``+inf``.
 
     >>> queries, keys, values = torch.rand(3, 100, 8).unbind()
     >>> tiled = tiled_attention(queries, keys, values, query_tile=16, key_tile=32)
@@ -68,11 +67,12 @@ def tiled_attention(
     keys, values = without_hidden(mask, keys, values)
     if scale is None:
         scale = 1 / math.sqrt(keys.shape[-1])
-    tiling = _Tiling(query_tile, key_tile, scale, is_causal, mask)
+    tiling = _Tiling(query_tile, key_tile, scale, is_causal)
     # Sums over many tiles in half precision would lose what the tiles add one by one.
     wide = torch.promote_types(queries.dtype, torch.float32)
     inputs = (each.to(wide) for each in (queries, keys, values))
-    output: Tensor = _TiledAttention.apply(*inputs, tiling)
+    output: Tensor
+    output, _ = _TiledAttention.apply(*inputs, mask, tiling)
     return output.to(values.dtype)
 
 
@@ -84,7 +84,6 @@ class _Tiling:
     key_tile: int
     scale: float
     is_causal: bool
-    mask: Tensor | None
 
     def rows(self, queries: Tensor) -> Iterator[slice]:
         """Cut the queries."""
@@ -96,61 +95,117 @@ class _Tiling:
             if not (self.is_causal and columns.start >= rows.stop):
                 yield columns
 
-    def scores(self, queries: Tensor, keys: Tensor, rows: slice, columns: slice) -> Tensor:
+    def scores(
+        self, queries: Tensor, keys: Tensor, mask: Tensor | None, rows: slice, columns: slice
+    ) -> Tensor:
         """Compute the scores of one tile, -inf where a query may not see the key."""
-        scores = (self.scale * queries[..., rows, :]) @ keys[..., columns, :].mT
-        if self.mask is not None:
-            scores.masked_fill_(~_cut(self.mask, rows, columns), -math.inf)
+        scores: Tensor = (self.scale * queries[..., rows, :]) @ keys[..., columns, :].mT
+        if mask is not None:
+            scores = scores.masked_fill(~_cut(mask, rows, columns), -math.inf)
         if self.is_causal and columns.stop > rows.start + 1:
             num_queries, num_keys = scores.shape[-2:]
             offset = rows.start - columns.start
             seen = causal_mask(num_queries, num_keys, offset=offset, device=scores.device)
-            scores.masked_fill_(~seen, -math.inf)
+            scores = scores.masked_fill(~seen, -math.inf)
         return scores
 
 
 class _TiledAttention(torch.autograd.Function):
     """Both passes; only the output and one number for each query are kept between them."""
 
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, queries: Tensor, keys: Tensor, values: Tensor, tiling: _Tiling) -> Tensor:
+    def forward(
+        queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, tiling: _Tiling
+    ) -> tuple[Tensor, Tensor]:
         """Merge, for each tile of queries, what the tiles of keys contribute."""
-        output = queries.new_empty(*queries.shape[:-1], values.shape[-1])
-        log_totals = queries.new_empty(queries.shape[:-1])
+        outputs, log_totals = [queries[..., :0, :1] @ values[..., :1, :]], [queries[..., :0, 0]]
         for rows in tiling.rows(queries):
             seen: PartialAttention | None = None
             for columns in tiling.columns(keys, rows):
-                scores = tiling.scores(queries, keys, rows, columns)
+                scores = tiling.scores(queries, keys, mask, rows, columns)
                 part = PartialAttention.of(scores, values[..., columns, :])
                 seen = part if seen is None else seen.merge(part)
             assert seen is not None  # the first tile of keys is never skipped
-            output[..., rows, :] = seen.output
-            log_totals[..., rows] = seen.log_total
-        ctx.tiling = tiling
-        ctx.save_for_backward(queries, keys, values, output, log_totals)
-        return output
+            outputs.append(seen.output)
+            log_totals.append(seen.log_total)
+        return torch.cat(outputs, dim=-2), torch.cat(log_totals, dim=-1)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        """Keep what the backward pass computes the weights from."""
+        queries, keys, values, mask, ctx.tiling = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(queries, keys, values, mask, *output)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Compute the weights of each tile again, and from them its part of the gradients."""
-        queries, keys, values, output, log_totals = ctx.saved_tensors
-        tiling: _Tiling = ctx.tiling
-        to_queries, to_keys, to_values = map(torch.zeros_like, (queries, keys, values))
+        gradients: tuple[Tensor, ...] = _Backward.apply(upstream, *ctx.saved_tensors, ctx.tiling)
+        return *gradients, None, None
+
+
+class _Backward(torch.autograd.Function):
+    """The backward pass, a function of its own: mapped like the forward, and derived no further."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        upstream: Tensor,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None,
+        output: Tensor,
+        log_totals: Tensor,
+        tiling: _Tiling,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the gradients of queries, keys and values."""
+        to_queries = [torch.zeros_like(queries[..., :0, :])]
+        to_keys: dict[int, Tensor] = {}
+        to_values: dict[int, Tensor] = {}
+        for columns in _slices(keys.shape[-2], tiling.key_tile):
+            to_keys[columns.start] = torch.zeros_like(keys[..., columns, :])
+            to_values[columns.start] = torch.zeros_like(values[..., columns, :])
         # A query that saw nothing has the total 0: with +inf all its weights come out as 0.
         log_totals = log_totals.masked_fill(log_totals == -math.inf, math.inf).unsqueeze(-1)
         inner = (upstream * output).sum(dim=-1, keepdim=True)
         for rows in tiling.rows(queries):
             arriving = upstream[..., rows, :]
+            to_rows = torch.zeros_like(queries[..., rows, :])
             for columns in tiling.columns(keys, rows):
-                scores = tiling.scores(queries, keys, rows, columns)
-                weights = scores.sub_(log_totals[..., rows, :]).exp_()
-                to_values[..., columns, :] += weights.mT @ arriving
+                start = columns.start
+                scores = tiling.scores(queries, keys, mask, rows, columns)
+                weights = (scores - log_totals[..., rows, :]).exp()
+                to_values[start] = to_values[start] + weights.mT @ arriving
                 to_weights = arriving @ values[..., columns, :].mT
                 to_scores = weights * (to_weights - inner[..., rows, :]) * tiling.scale
-                to_queries[..., rows, :] += to_scores @ keys[..., columns, :]
-                to_keys[..., columns, :] += to_scores.mT @ queries[..., rows, :]
-        return to_queries, to_keys, to_values, None
+                to_rows = to_rows + to_scores @ keys[..., columns, :]
+                to_keys[start] = to_keys[start] + to_scores.mT @ queries[..., rows, :]
+            to_queries.append(to_rows)
+        return (
+            torch.cat(to_queries, dim=-2),
+            torch.cat([*to_keys.values()], dim=-2),
+            torch.cat([*to_values.values()], dim=-2),
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        """Keep nothing: there is no second derivative."""
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        """Refuse.
+
+        Raises:
+            NotImplementedError: always.
+        """
+        raise NotImplementedError(
+            "tiled_attention: expected one derivative (it is once_differentiable), got a second; "
+            "take Attention(ScaledDotScore())"
+        )
 
 
 def _slices(length: int, size: int) -> Iterator[slice]:

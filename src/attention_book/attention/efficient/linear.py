@@ -1,5 +1,6 @@
 """Linear attention (Katharopoulos et al. 2020): one sum over the keys serves every query."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -26,15 +27,27 @@ def elu_features(x: Float[Tensor, "*batch position d_k"]) -> Float[Tensor, "*bat
     return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
-@dataclass(frozen=True)
+_USUAL = 32.0  # powers of two on either side of 1 that leave room for a product and a sum
+_TINY, _LARGE = -40.0, 80.0  # where a feature is better known by its logarithm; what exp can take
+_ROOM = 64.0
+_LOG_2_HIGH = 0.693359375  # 9 digits after the point in base 2
+_LOG_2_LOW = math.log(2) - _LOG_2_HIGH
+
+
+@dataclass(frozen=True, eq=False)
 class LinearState:
     """Everything linear attention remembers of the keys and values, however many there were.
 
     .. math:: S = \\sum_j \\phi(k_j) \\, v_j^\\top, \\qquad z = \\sum_j \\phi(k_j)
 
+    A feature that was tiny or huge under all keys so far, as :math:`e^{-60}` is, is kept as a
+    number of ordinary size and a power of two, for its square would be no number any more.
+
     Attributes:
-        matrix: S, which holds the values under the features of their keys.
+        matrix: S, which holds the values under the features of their keys; row d times
+            :math:`2^{p_d}`.
         total: z, the same for values of 1.
+        power: p, whole numbers, 0 for ordinary features; None stands for zeros.
 
     >>> keys, values, query = torch.rand(5, 4), torch.rand(5, 3), torch.rand(1, 4)
     >>> state = LinearState.empty(keys, values)
@@ -46,6 +59,7 @@ class LinearState:
 
     matrix: Float[Tensor, "*batch d_k d_v"]
     total: Float[Tensor, "*batch d_k"]
+    power: Float[Tensor, "*batch d_k"] | None = None
 
     @classmethod
     def empty(cls, keys: Keys, values: Values) -> "LinearState":
@@ -75,16 +89,44 @@ class LinearState:
         return self._add(keys, values, mask)
 
     def _add(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> "LinearState":
-        mapped = _mapped_keys(keys, mask)
-        return LinearState(self.matrix + mapped.mT @ values, self.total + mapped.sum(dim=-2))
+        logs = _visible(_log2_features(keys), mask)
+        before, total = self._power(), self.total.detach()
+        known = total.masked_fill(total == 0, 1.0).log2() + before
+        known = known.masked_fill(total == 0, -math.inf)
+        power = _unusual(torch.maximum(known, _largest(logs, dim=-2)))
+        mapped = _features(keys, _base(keys), -power.unsqueeze(-2))
+        if mask is not None:
+            mapped = mapped.masked_fill(~mask.mT, 0.0)
+        kept = _two_to((before - power).masked_fill(total == 0, 0.0))
+        return LinearState(
+            kept.unsqueeze(-1) * self.matrix + mapped.mT @ values,
+            kept * self.total + mapped.sum(dim=-2),
+            power,
+        )
 
     def read(self, queries: Queries) -> Output:
         """Answer queries by what was added so far; where that is nothing, with exactly 0.
 
         .. math:: \\frac{\\phi(q)^\\top S}{\\phi(q)^\\top z}
         """
-        mapped = elu_features(queries)
+        mapped = self.asked(queries, _base(queries), _finite(self.shift(queries)))
         return _quotient(mapped @ self.matrix, mapped @ self.total.unsqueeze(-1))
+
+    def shift(self, queries: Queries) -> Float[Tensor, "*batch query 1"]:
+        """Return how large, as a power of two, the largest product of each query is here."""
+        known = self._power().masked_fill(self.total == 0, -math.inf)
+        logs = _log2_features(queries) + known.unsqueeze(-2)
+        return _largest(logs, dim=-1).unsqueeze(-1).floor()
+
+    def asked(
+        self, queries: Queries, features: Queries, shift: Float[Tensor, "*batch query 1"]
+    ) -> Float[Tensor, "*batch query d_k"]:
+        """Return the queries' features as they meet what is kept, divided by 2 to the shift."""
+        power = self._power().unsqueeze(-2) - shift
+        return _features(queries, features, power.masked_fill((self.total == 0).unsqueeze(-2), 0.0))
+
+    def _power(self) -> Tensor:
+        return torch.zeros_like(self.total) if self.power is None else self.power
 
 
 def linear_attention(
@@ -174,9 +216,13 @@ def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = N
         shape = (queries.shape[-2], keys.shape[-2])
         check_mask(mask, *shape, batch=keys.shape[:-2], device=keys.device)
     (keys,) = without_hidden(mask, keys)
-    products = elu_features(_wide(queries)) @ elu_features(_wide(keys)).mT
+    asked, wide = _wide(queries), _wide(keys)
+    products, exponents = _products(asked, _base(asked), wide, _log2_features(wide))
     if mask is not None:
         products = products.masked_fill(~mask, 0.0)
+        exponents = exponents.masked_fill(~mask, -math.inf)
+    largest = _finite(_largest(exponents, dim=-1)).unsqueeze(-1)
+    products = products * _two_to((exponents - largest).clamp(max=1.0))
     return _quotient(products, products.sum(dim=-1, keepdim=True)).to(queries.dtype)
 
 
@@ -184,17 +230,90 @@ def _causal_chunk(
     state: LinearState, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None
 ) -> Tensor:
     """Answer by the state for all earlier keys, and one by one for those of the chunk."""
-    asked, mapped = elu_features(queries), _mapped_keys(keys, mask)
-    products = (asked @ mapped.mT).tril()
+    logs = _visible(_log2_features(keys), mask)
+    features = _base(queries)
+    products, exponents = _products(queries, features, keys, logs)
+    count = keys.shape[-2]
+    ahead = torch.ones(count, count, dtype=torch.bool, device=keys.device).triu(diagonal=1)
+    exponents = exponents.masked_fill(ahead, -math.inf)
+    shift = torch.maximum(state.shift(queries), _largest(exponents, dim=-1).unsqueeze(-1))
+    shift = _finite(shift)
+    products = products * _two_to((exponents - shift).clamp(max=1.0))
+    asked = state.asked(queries, features, shift)
     return _quotient(
         asked @ state.matrix + products @ values,
         asked @ state.total.unsqueeze(-1) + products.sum(dim=-1, keepdim=True),
     )
 
 
-def _mapped_keys(keys: Tensor, mask: Tensor | None) -> Tensor:
-    mapped = elu_features(keys)
-    return mapped if mask is None else mapped.masked_fill(~mask.mT, 0.0)
+# Features are compared by their logarithms, which have room where the features have none. What
+# is multiplied is a power of two each time: it changes no digit, and cancels in the quotient.
+
+
+def _products(
+    queries: Tensor, features: Tensor, keys: Tensor, logs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the products of all features, of ordinary size, and to which power of two they are.
+
+    Args:
+        queries: (\\*batch, query, d_k).
+        features: Of the queries, from :func:`_base`.
+        keys: (\\*batch, key, d_k).
+        logs: Of the keys' features; ``-inf`` where a key is hidden, whose power is ``-inf`` too.
+    """
+    power = _finite(_largest(logs, dim=-2).floor()).unsqueeze(-2)
+    of_keys = _largest(logs - power, dim=-1).floor().unsqueeze(-1)
+    of_queries = _largest(_log2_features(queries) + power, dim=-1).floor().unsqueeze(-1)
+    asked = _features(queries, features, power - of_queries)
+    mapped = _features(keys, _base(keys), -power - _finite(of_keys))
+    return asked @ mapped.mT, of_queries + of_keys.mT
+
+
+def _log2_features(x: Tensor) -> Tensor:
+    """Return the logarithm of each feature, to tell how large it is: not exactly, nor trained."""
+    x = x.detach().nan_to_num(nan=-math.inf, posinf=math.inf, neginf=-math.inf)
+    return torch.where(x > 0, (x.clamp(min=0) + 1).log2(), x / math.log(2))
+
+
+def _base(x: Tensor) -> Tensor:
+    """Return the features, those of tiny ones a little larger: others take their place."""
+    return elu_features(x.clamp(min=_TINY))
+
+
+def _features(x: Tensor, base: Tensor, power: Tensor) -> Tensor:
+    """Return each feature times a power of two, where the feature itself may be no number."""
+    within = power.clamp(max=_ROOM)  # more than this only what is tiny is multiplied by
+    half = (within / 2).floor()
+    ordinary = base * _two_to(half) * _two_to(within - half)
+    # The logarithm of 2 in two parts: the first has so few digits that its product is exact.
+    tiny = (x.clamp(max=_TINY) + power * _LOG_2_HIGH) + power * _LOG_2_LOW
+    return torch.where(x < _TINY, tiny.clamp(max=_LARGE).exp(), ordinary)
+
+
+def _visible(logs: Tensor, mask: Tensor | None) -> Tensor:
+    return logs if mask is None else logs.masked_fill(~mask.mT, -math.inf)
+
+
+def _largest(logs: Tensor, *, dim: int) -> Tensor:
+    """Return the largest along an axis, ``-inf`` where there is none."""
+    if logs.shape[dim] == 0:
+        return logs.sum(dim=dim) - math.inf
+    return logs.amax(dim=dim)
+
+
+def _finite(power: Tensor) -> Tensor:
+    """Put 0 where nothing was seen."""
+    return power.masked_fill(power == -math.inf, 0.0)
+
+
+def _unusual(log: Tensor) -> Tensor:
+    """Return the power of two by which features are kept: 0 unless they are tiny or huge."""
+    return _finite(log.floor()).where(log.abs() > _USUAL, 0.0)
+
+
+def _two_to(power: Tensor) -> Tensor:
+    """Return a power of two; what is too small is 0."""
+    return torch.exp2(power)
 
 
 def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.attention.masks import check_mask, without_hidden
-from attention_book.foundations.checks import check_floating
+from attention_book.foundations.checks import check_floating, is_strict
 from attention_book.foundations.shapes import Mask, Output, Scores, Values
 
 
@@ -54,8 +54,8 @@ class PartialAttention:
 
         Raises:
             TypeError: if the scores are not floating point or the mask is not boolean.
-            ValueError: if the shapes do not fit, there is no key, or a score that can be seen
-                is NaN or ``+inf``.
+            ValueError: if the shapes do not fit, or there is no key; in strict mode also if a
+                score that can be seen is NaN or ``+inf``.
         """
         check_floating("scores and values", scores, values)
         _check_shapes(scores, values)
@@ -64,7 +64,8 @@ class PartialAttention:
             scores = torch.where(mask, scores, -math.inf)
             (values,) = without_hidden(mask, values)
         maximum = scores.amax(dim=-1)
-        _check_maximum(maximum)
+        if is_strict():
+            _check_maximum(maximum)
         exponentials = (scores - _finite(maximum).unsqueeze(-1)).exp()
         return cls(maximum, exponentials.sum(dim=-1), exponentials @ values)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_book.attention.masks import leave_one_out_mask, without_hidden
 from attention_book.attention.softmax import masked_softmax
-from attention_book.foundations.checks import check_floating
+from attention_book.foundations.checks import check_floating, is_strict
 from attention_book.foundations.shapes import (
     Mask,
     NumberKeys,
@@ -117,10 +117,40 @@ def kernel_weights(
     tensor([[0.6667, 0.3333, 0.0000]])
     """
     distances = distances_between(queries, keys)
-    u = distances / positive_bandwidth(bandwidth, distances)
-    # A kernel of bounded support would take NaN for a number far away.
-    scores = find_kernel(kernel).log_density(u).where(~u.isnan(), torch.nan)
-    return masked_softmax(scores, mask)
+    found, h = find_kernel(kernel), positive_bandwidth(bandwidth, distances)
+    if found == KERNELS["gaussian"]:
+        scores = gaussian_scores(distances, h, mask)
+    else:
+        u = distances / h
+        # A kernel of bounded support would take NaN for a number far away.
+        scores = found.log_density(u).where(~u.isnan(), torch.nan)
+    return masked_softmax(scores, mask).to(distances.dtype)
+
+
+def gaussian_scores(distances: Scores, bandwidth: Tensor, mask: Mask | None) -> Scores:
+    """Return log K of a Gaussian, also where its square is larger than any number.
+
+    .. math:: -\\tfrac12 u^2 \\quad \\text{or} \\quad
+        -\\tfrac12 (u - u_0)(u + u_0), \\qquad u = |q - k| / h
+
+    Softmax cancels what all scores have in common. So where even the nearest visible key, at
+    :math:`u_0`, is too far for a finite score, all are counted from it: it still gets the weight
+    that it has, and no query is taken for one that may see nothing. Half precision is computed
+    in single, where a square has room.
+    """
+    wide = torch.promote_types(distances.dtype, torch.float32)
+    distances, bandwidth = distances.to(wide), bandwidth.to(wide)
+    scores = _log_gaussian(distances / bandwidth)
+    far = distances.abs()
+    visible = far if mask is None else far.masked_fill(~mask, torch.inf)
+    nearest = visible.amin(dim=-1, keepdim=True)
+    lost = (_log_gaussian(nearest / bandwidth) == -torch.inf) & nearest.isfinite()
+    # The largest finite number stands for those beyond it: 0 times infinity would be NaN.
+    limit = torch.finfo(wide).max
+    beyond, both = far - nearest.where(lost, 0.0), far + nearest.where(lost, 0.0)
+    beyond = (beyond.where(lost, 0.0) / bandwidth).clamp(max=limit)
+    both = (both.where(lost, 0.0) / bandwidth).clamp(max=limit)
+    return torch.where(lost, -beyond * both / 2, scores)
 
 
 def nadaraya_watson(
@@ -222,12 +252,16 @@ def find_kernel(kernel: str | Kernel) -> Kernel:
 
 
 def positive_bandwidth(bandwidth: float | Tensor, like: Tensor) -> Tensor:
-    """Return the bandwidth as a tensor like ``like``; ValueError unless it is one number > 0."""
+    """Return the bandwidth as a tensor like ``like``; ValueError unless it is one number > 0.
+
+    A number is checked always, and one in a tensor in strict mode: it would have to be read back.
+    """
     h = torch.as_tensor(bandwidth, dtype=like.dtype, device=like.device)
     if h.numel() != 1:
         raise ValueError(f"bandwidth: expected one number, got the shape {tuple(h.shape)}")
-    if not h > 0:  # written so that NaN is refused too
-        raise ValueError(f"bandwidth: expected a positive number, got {h.item():g}")
+    number = bandwidth.item() if isinstance(bandwidth, Tensor) and is_strict() else bandwidth
+    if not isinstance(number, Tensor) and not number > 0:  # written so that NaN is refused too
+        raise ValueError(f"bandwidth: expected a positive number, got {number:g}")
     return h.reshape(())
 
 
