@@ -12,6 +12,7 @@ from attention_book.attention import (
     ScaledDotScore,
     causal_mask,
 )
+from attention_book.foundations import strict
 from attention_book.inspection import capture_attention
 
 BATCH, LENGTH, WIDTH = 2, 5, 3
@@ -203,3 +204,125 @@ def test_the_weights_of_every_head_are_seen_however_it_is_called(x):
     torch.testing.assert_close(projected, raw)
     torch.testing.assert_close(later, raw[:, :, 3:])
     assert list(seen) == ["MultiHeadAttention"]
+
+
+# A graph calls no module, and a shell is not what it holds: whatever was made of a model, its
+# weights are seen under its own names, or one sentence says what to capture.
+
+
+class Wrapped(nn.Module):
+    """Two attentions below a module of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.reader = Reader().eval()
+
+    def forward(self, x, mask=None):
+        return self.reader(x, mask)
+
+
+def compiled(model):
+    return torch.compile(model, backend="eager")
+
+
+def compiled_in_place(model):
+    model.compile(backend="eager")
+    return model
+
+
+def partly_compiled(model):
+    model.reader.first = compiled(model.reader.first)
+    return model
+
+
+def compiled_below(model):
+    model.reader = compiled(model.reader)
+    return model
+
+
+def whole_graph(model):
+    return torch.compile(model, backend="eager", fullgraph=True)
+
+
+def called_by_a_compiled_function(model):
+    return compiled(lambda x: model(x))
+
+
+MADE = [compiled, compiled_in_place, partly_compiled, compiled_below, whole_graph]
+MADE += [called_by_a_compiled_function, nn.DataParallel]
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["cold", "warm"])
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
+def test_whatever_was_made_of_a_model_is_seen(x, make, warm, unchecked):
+    torch.compiler.reset()
+    model = Wrapped().double()
+    expected = {}
+    with capture_attention(model) as plain:
+        model(x)
+    expected = {name: calls[0] for name, calls in plain.items()}
+    made = make(model)
+    if warm:
+        made(x)
+    watched = made if isinstance(made, nn.Module) else model
+    with capture_attention(watched) as seen:
+        output = made(x)
+    found = {name.removeprefix("module."): calls for name, calls in seen.items()}
+    assert found.keys() == expected.keys()
+    for name, calls in found.items():
+        assert len(calls) == 1
+        torch.testing.assert_close(calls[0], expected[name])
+    torch.testing.assert_close(output, model(x))
+    assert hooks(model) == []
+
+
+@pytest.mark.filterwarnings("default")  # a kernel that is mapped by a slow rule
+def test_what_a_transform_maps_is_seen_when_it_is_over(x):
+    attention = DotProductAttention()
+    rows = torch.stack((x, 2 * x, 3 * x))
+    with strict(False), capture_attention(attention) as seen:  # no data are read under vmap
+        torch.func.vmap(lambda x: attention(x, x, x))(rows)
+    [mapped] = seen["DotProductAttention"]
+    torch.testing.assert_close(mapped, torch.stack([attention.weights(x, x) for x in rows]))
+    with capture_attention(attention) as seen:
+        torch.func.grad(lambda x: attention(x, x, x).sum())(x)
+    [found] = seen["DotProductAttention"]
+    assert type(found) is torch.Tensor
+    torch.testing.assert_close(found * 1, attention.weights(x, x))
+
+
+def test_a_functional_call_is_seen(x):
+    model = Reader().double().eval()
+    with capture_attention(model) as seen:
+        torch.func.functional_call(model, dict(model.named_parameters()), (x, None))
+    assert [len(calls) for calls in seen.values()] == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace")
+def test_a_program_says_what_to_capture_instead(x, unchecked):
+    program = torch.export.export(Wrapped().double(), (x,)).module()
+    traced = torch.jit.trace(nn.Linear(WIDTH, WIDTH).double(), x)
+    for made in (program, traced):
+        refused = pytest.raises(ValueError, match="capture the model that this program was made")
+        with refused, capture_attention(made):
+            made(x)
+    for thing in (DotProductAttention, len, None):
+        with pytest.raises(TypeError, match="model: expected a module"), capture_attention(thing):
+            pass
+
+
+def test_a_block_without_a_call_says_so(x):
+    model, twin = Reader().double(), Reader().double()
+    for call in (lambda: None, lambda: twin(x, None), lambda: model.first.forward(x, x, x)):
+        refused = pytest.raises(ValueError, match="model: expected a call of it in the block")
+        with refused, capture_attention(model):
+            call()
+    assert hooks(model) == []
+
+
+def test_a_module_that_is_replaced_in_the_block_is_named(x):
+    model = Reader().double()
+    refused = pytest.raises(ValueError, match="second: expected the module that was there when")
+    with refused, capture_attention(model):
+        model.second = DotProductAttention()
+        model(x, None)

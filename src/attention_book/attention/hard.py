@@ -19,7 +19,7 @@ from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Value
 CHOICES = ("argmax", "sample")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """What was drawn, and how likely it was.
 

@@ -13,7 +13,7 @@ from attention_book.foundations.shapes import StepIds
 from attention_book.text import SpecialIds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Beams:
     """The prefixes kept for each sentence, the best first.
 

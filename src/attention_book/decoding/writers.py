@@ -1,6 +1,7 @@
 """What a text can be written with: a model that reads step by step, or any function of a text."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,14 +20,32 @@ _EXPECTED = (
 )
 
 
+@dataclass(frozen=True, eq=False)
+class GuessState:
+    """What was read of each text, all of it.
+
+    >>> GuessState(torch.tensor([[2, 4], [2, 5]])).select(torch.tensor([1])).text
+    tensor([[2, 5]])
+    """
+
+    text: TokenIds
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts there are."""
+        return len(self.text)
+
+    def select(self, rows: StepIds) -> "GuessState":
+        """Return the texts with these numbers."""
+        return GuessState(self.text[rows])
+
+
 class GuessWriter(nn.Module):
     """A function of whole texts as a :class:`~attention_book.models.Writer`: it reads all anew.
 
-    The state is what was read.
-
     >>> writer = GuessWriter(lambda tokens: torch.zeros(*tokens.shape, 5))
     >>> logits, state = writer.step(torch.tensor([2]), writer.start(1))
-    >>> logits.shape, writer.step(torch.tensor([4]), state)[1]
+    >>> logits.shape, writer.step(torch.tensor([4]), state)[1].text
     (torch.Size([1, 5]), tensor([[2, 4]]))
     """
 
@@ -37,23 +56,23 @@ class GuessWriter(nn.Module):
         self.pad, self.bos, self.eos = vars(special_ids(guess)).values()
         self.ends = end_ids(guess)
 
-    def start(self, batch_size: int) -> Tensor:
+    def start(self, batch_size: int) -> GuessState:
         """Return the state with nothing read."""
-        return torch.empty(batch_size, 0, dtype=torch.long)
+        return GuessState(torch.empty(batch_size, 0, dtype=torch.long))
 
-    def step(self, token: StepIds, state: Tensor) -> tuple[StepLogits, Tensor]:
+    def step(self, token: StepIds, state: GuessState) -> tuple[StepLogits, GuessState]:
         """Read one token of each text, and guess the next."""
         logits, read = self.read(token[:, None], state)
         return logits[:, -1], read
 
-    def read(self, tokens: TokenIds, state: Tensor) -> tuple[Logits, Tensor]:
+    def read(self, tokens: TokenIds, state: GuessState) -> tuple[Logits, GuessState]:
         """Read some tokens of each text, and guess after each.
 
         Raises:
             TypeError: if the function returns no logits.
             ValueError: if their shape is another.
         """
-        text = torch.cat((state.to(tokens), tokens), dim=1)
+        text = torch.cat((state.text.to(tokens), tokens), dim=1)
         answer: Any = self.guess(text)
         logits = getattr(answer, "logits", answer)
         if not isinstance(logits, Tensor) or not logits.is_floating_point():
@@ -64,7 +83,7 @@ class GuessWriter(nn.Module):
                 f"model: expected logits (batch, token, vocabulary) for {tuple(text.shape)} "
                 f"tokens, got the shape {tuple(logits.shape)}"
             )
-        return logits[:, -tokens.shape[1] :], text
+        return logits[:, -tokens.shape[1] :], GuessState(text)
 
 
 def as_writer(model: Any) -> Writer[Any]:
@@ -73,8 +92,8 @@ def as_writer(model: Any) -> Writer[Any]:
     Raises:
         TypeError: if it is neither.
 
-    >>> as_writer(lambda tokens: torch.zeros(*tokens.shape, 5)).start(2).shape
-    torch.Size([2, 0])
+    >>> as_writer(lambda tokens: torch.zeros(*tokens.shape, 5)).start(2).batch_size
+    2
     """
     if isinstance(model, Writer):
         return model

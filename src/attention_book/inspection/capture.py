@@ -4,8 +4,9 @@ The modules return their output and keep nothing. While a `with` block lasts, ea
 watched: what it was called with is handed to its own `weights` method, a pure function.
 """
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from inspect import isroutine, signature
 from typing import Any
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 RandomState = tuple[Tensor, list[Tensor]]
+_SHELL = "_orig_mod"  # where a compiled module keeps the module
 
 
 @contextmanager
@@ -26,6 +28,9 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     random numbers drawn later are those of a run without capturing. Dropout
     acts after the weights, so it does not show.
 
+    What ``torch.compile`` made runs as it was written meanwhile, and goes by the name that it has
+    without compiling. Within a ``torch.func.vmap`` the weights have the mapped axis too.
+
     Args:
         model: any module; it may itself be an attention module.
 
@@ -34,9 +39,10 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
         order of the calls. The model itself goes by the name of its class.
 
     Raises:
-        ValueError: if no submodule has a ``weights`` method.
-        TypeError: when the model runs, if a ``weights`` method asks for something that
-            its ``forward`` was not given.
+        ValueError: if no submodule has a ``weights`` method, as in an exported program; at the
+            end of the block, if none of them was called, or one was replaced.
+        TypeError: if the model is no module; when it runs, if a ``weights`` method asks for
+            something that its ``forward`` was not given.
 
     >>> from attention_book.attention import DotProductAttention
     >>> model = nn.Sequential(DotProductAttention())
@@ -45,21 +51,58 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
     >>> seen["0"][0].shape
     torch.Size([1, 2, 5])
     """
-    watched = {
-        name or type(model).__name__: module
-        for name, module in model.named_modules()
-        if isroutine(getattr(module, "weights", None))
-    }
+    if not isinstance(model, nn.Module):
+        got = model.__name__ if isinstance(model, type) else type(model).__name__
+        raise TypeError(f"model: expected a module, such as a Transformer, got {got}")
+    watched = _with_weights(model)
     if not watched:
-        raise ValueError(f"no submodule of {type(model).__name__} has a weights method to capture")
+        program = isinstance(model, torch.fx.GraphModule | torch.jit.ScriptModule)
+        cure = "; capture the model that this program was made of" if program else ""
+        raise ValueError(
+            f"no submodule of {type(model).__name__} has a weights method to capture{cure}"
+        )
     seen: dict[str, list[Tensor]] = {name: [] for name in watched}
     watch = _Watch()
     with ExitStack() as hooks:
+        hooks.enter_context(_as_written())
         for name, module in watched.items():
             before, after = watch.hooks(seen[name])
             hooks.enter_context(_removing(module.register_forward_pre_hook(before)))
             hooks.enter_context(_removing(module.register_forward_hook(after, with_kwargs=True)))
         yield seen
+    now = _with_weights(model)
+    replaced = [name for name, each in watched.items() if now.get(name) is not each]
+    if missed := [name for name in replaced if not seen[name]]:
+        raise ValueError(
+            f"{missed[0]}: expected the module that was there when the block began, got another "
+            "in its place; replace modules before capture_attention"
+        )
+    if not any(seen.values()):
+        raise ValueError(
+            "model: expected a call of it in the block, got none; call the model itself, and not "
+            "a copy of it, its forward, or a program that was exported from it"
+        )
+
+
+def _with_weights(model: nn.Module) -> dict[str, nn.Module]:
+    """Return the modules that have a ``weights`` method, by name.
+
+    The shell that ``torch.compile`` puts around a module passes its attributes on; the module
+    itself is meant.
+    """
+    found = {}
+    for name, module in model.named_modules():
+        if isroutine(getattr(module, "weights", None)) and _SHELL not in module._modules:
+            plain = ".".join(part for part in name.split(".") if part != _SHELL)
+            found[plain or type(module).__name__] = module
+    return found
+
+
+def _as_written() -> AbstractContextManager[Any]:
+    """Let compiled functions run uncompiled: in a graph, no module is called."""
+    stance = getattr(torch.compiler, "set_stance", None)
+    compiled = "torch._dynamo" in sys.modules  # else nothing is, and the import takes seconds
+    return stance("force_eager") if compiled and stance is not None else nullcontext()
 
 
 class _Watch:
@@ -88,7 +131,9 @@ class _Watch:
             try:
                 with torch.no_grad(), _replay(states.pop()):
                     weights: Any = module.weights
-                    calls.append(call_with(weights, arguments_of(module, args, kwargs)))
+                    found = call_with(weights, arguments_of(module, args, kwargs))
+                    # A transform's own tensors mean nothing when it is over.
+                    calls.append(torch.func.debug_unwrap(found))
             finally:
                 self.recomputing = False
 

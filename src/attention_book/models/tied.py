@@ -6,8 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from attention_book.models.resetting import ResettableModel
 
-class TiedModel(nn.Module):
+
+class TiedModel(ResettableModel):
     """A model whose output layer may be an embedding: what its config says of that is true.
 
     Whatever gives one of the places a matrix of its own (a merged change, a copied layer, an

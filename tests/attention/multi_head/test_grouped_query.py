@@ -4,6 +4,8 @@ import math
 
 import pytest
 import torch
+from torch import nn
+from torch.export import Dim, export
 from torch.nn import functional as F
 
 from attention_book.attention import (
@@ -16,7 +18,8 @@ from attention_book.attention import (
     T5Buckets,
     causal_mask,
 )
-from attention_book.inspection import capture_attention
+from attention_book.foundations import strict
+from attention_book.inspection import capture_attention, peak_bytes
 
 BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 6
 D_K = 2
@@ -297,3 +300,45 @@ def test_values_of_another_number_of_heads_are_refused():
     kept = KVCache(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
     with pytest.raises(ValueError, match="values: expected 2 heads, got 1"):
         attention.combine(torch.rand(2, 4, 5, 5), kept)
+
+
+# Causal and grouped: hidden by the kernel itself. A mask of all pairs grows with the square of
+# the length, and its sizes would be written into an exported program.
+
+
+class Causal(nn.Module):
+    """Self-attention of grouped heads that looks back."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model=32, num_heads=8, num_kv_heads=2)
+
+    def forward(self, x):
+        return self.attention(x, x, x, is_causal=True)
+
+
+def test_long_causal_calls_of_groups_make_no_mask_and_give_the_same(unchecked):
+    model, x = Causal().eval(), torch.randn(1, 600, 32)
+    with strict(False):
+        found = model(x)
+        expected = model.attention(x, x, x, causal_mask(600))
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+        gradients = [
+            torch.autograd.grad(call.square().sum(), model.parameters())
+            for call in (model(x), model.attention(x, x, x, causal_mask(600)))
+        ]
+        for one, other in zip(*gradients, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        with torch.no_grad():
+            longer = torch.randn(1, 4096, 32)
+            assert peak_bytes(lambda: model(longer)) < 20 * 2**20
+
+
+def test_a_causal_program_of_groups_takes_any_length(unchecked):
+    model = Causal().eval()
+    sizes = ({0: Dim("batch"), 1: Dim("length")},)
+    with strict(False):
+        program = export(model, (torch.randn(2, 20, 32),), dynamic_shapes=sizes).module()
+        for length in (3, 20, 600):
+            x = torch.randn(3, length, 32)
+            torch.testing.assert_close(program(x), model(x), rtol=1e-5, atol=1e-6)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import KVCache
+from attention_book.attention import KVCache, LinearState, PartialAttention
 from attention_book.attention.multi_head.kv_cache import Room
 
 BATCH, HEADS, D_K, D_V = 2, 3, 5, 7
@@ -266,3 +266,19 @@ def test_picked_and_grown_in_turns_they_move_only_when_the_room_is_full(inferrin
         assert torch.equal(past.keys, keys)
         assert torch.equal(past.values, values)
     assert sorted(set(rooms)) == [4, 10, 22, 46, 94]
+
+
+def test_holders_of_tensors_are_compared_as_objects():
+    """A comparison number by number has no single truth; and would wait for the device."""
+    keys = torch.rand(2, 3, 5, 4)
+    cache, twin = KVCache(keys, keys), KVCache(keys, keys)
+    state = LinearState.empty(keys, keys)
+    part = PartialAttention.of(keys @ keys.mT, keys)
+    for one, other in (
+        (cache, twin),
+        (state, LinearState.empty(keys, keys)),
+        (part, part.merge(part)),
+    ):
+        assert one == one
+        assert one != other
+        assert len({one, other}) == 2

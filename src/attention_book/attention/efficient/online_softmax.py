@@ -12,7 +12,7 @@ from attention_book.foundations.checks import check_floating, is_strict
 from attention_book.foundations.shapes import Mask, Output, Scores, Values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PartialAttention:
     """What some of the keys contribute to the output of every query.
 

@@ -86,7 +86,7 @@ class Room:
         return room
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KVCache:
     """The keys and values of each head, projected once and reused at every step.
 

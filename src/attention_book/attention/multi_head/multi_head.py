@@ -4,6 +4,7 @@ Several attentions side by side, each with projections of its own, or groups of 
 keys and the values.
 """
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -29,13 +30,16 @@ from attention_book.attention.positions.scheme import (
     NoPositions,
     Positions,
     check_within_attention,
+    entrances,
 )
 from attention_book.attention.soft import dot_product_attention, dot_product_weights
 from attention_book.foundations.checks import (
     check_probability,
     check_sequence,
     check_sizes,
+    is_strict,
 )
+from attention_book.foundations.resetting import ResettableLayer
 from attention_book.foundations.shapes import (
     HeadsMask,
     HeadWeights,
@@ -44,8 +48,10 @@ from attention_book.foundations.shapes import (
     Values,
 )
 
+_LONG = 512  # queries, from where on a mask for all pairs takes more than a kernel's own work
 
-class MultiHeadAttention(nn.Module):
+
+class MultiHeadAttention(ResettableLayer):
     """Attend with several heads in parallel, and mix their outputs.
 
     .. math::
@@ -191,6 +197,19 @@ class MultiHeadAttention(nn.Module):
             weights = self._weights(asked, found.keys, mask, start, is_causal)
             (seen,) = without_hidden(group_mask(mask, asked, self.num_kv_heads), found.values)
             return self._combine(F.dropout(weights, dropout), seen, start)
+        alone = is_causal and not start and mask is None
+        if alone and self._shares_kernel(asked):
+            heads = F.scaled_dot_product_attention(
+                asked,
+                found.keys,
+                found.values,
+                dropout_p=dropout,
+                is_causal=True,
+                scale=self.scale,
+                enable_gqa=True,
+            )
+            shared: Tensor = self.W_o(merge_heads(heads))
+            return shared
         if is_causal and (start or mask is not None or self.num_kv_heads < self.num_heads):
             mask, is_causal = past_only(mask, asked, found.keys, start), False
         heads = dot_product_attention(
@@ -341,6 +360,18 @@ class MultiHeadAttention(nn.Module):
         extra = self.positions.value_bias(weights, offset=start)
         output: Tensor = self.W_o(merge_heads(heads if extra is None else heads + extra))
         return output
+
+    def _shares_kernel(self, asked: Tensor) -> bool:
+        """Whether torch's kernel shall hide the future from grouped heads by itself.
+
+        It needs no mask, whose memory grows with the square of the length. Where that is little,
+        a group's queries side by side are faster; where checks of the data are asked for, the
+        kernel could not say what is wrong.
+        """
+        from_here_on = torch.compiler.is_compiling() or asked.shape[-2] >= _LONG
+        biased = "bias" in entrances(self.positions)
+        groups = self.num_kv_heads < self.num_heads
+        return groups and from_here_on and not biased and not is_strict()
 
     def _bias(self, asked: Tensor, num_keys: int, start: int) -> Tensor | None:
         bias = self.positions.bias(asked, num_keys, offset=start, scale=self.scale)

@@ -119,7 +119,7 @@ class BlockPool:
         block.used = rows.stop
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PagedCache:
     """The keys and values of a batch of texts, each of its own length, in blocks of one pool.
 

@@ -19,7 +19,7 @@ from attention_book.foundations.checks import check_sequence, check_sizes
 from attention_book.foundations.shapes import HeadsMask, HeadWeights, Keys, Queries, Values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WindowCache(KVCache):
     """Keys and values that a window needs: the last ones, and the first of the text.
 

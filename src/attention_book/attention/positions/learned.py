@@ -32,7 +32,13 @@ class LearnedPositions(Positions):
         """Draw vectors as large as the sinusoids, whose mean square is one half."""
         super().__init__()
         check_sizes(d_model=d_model, max_positions=max_positions)
-        self.table = nn.Parameter(torch.randn(max_positions, d_model) * 0.5**0.5)
+        self.table = nn.Parameter(torch.empty(max_positions, d_model))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the vectors."""
+        with torch.no_grad():
+            self.table.copy_(torch.randn(self.table.shape) * 0.5**0.5)
 
     def forward(self, x: Features, *, offset: int = 0) -> Features:
         """Return the input plus the vectors of its positions.

@@ -38,9 +38,15 @@ class RelativePositions(Positions):
         super().__init__()
         check_sizes(d_k=d_k, max_distance=max_distance)
         self.max_distance = max_distance
-        self.keys = _vectors(2 * max_distance + 1, d_k)
-        self.values = _vectors(2 * max_distance + 1, d_k) if values else None
+        self.keys = nn.Parameter(torch.empty(2 * max_distance + 1, d_k))
+        self.values = nn.Parameter(torch.empty(2 * max_distance + 1, d_k)) if values else None
         self.biases_values = values
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the vectors."""
+        for vectors in self.parameters(recurse=False):
+            nn.init.xavier_uniform_(vectors)
 
     def bias(
         self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
@@ -84,7 +90,3 @@ class RelativePositions(Positions):
             -self.max_distance, self.max_distance
         )
         return clipped + self.max_distance
-
-
-def _vectors(number: int, size: int) -> nn.Parameter:
-    return nn.Parameter(nn.init.xavier_uniform_(torch.empty(number, size)))

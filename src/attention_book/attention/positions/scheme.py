@@ -7,6 +7,9 @@ averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs, an
 one says which places it serves: what enters elsewhere would be lost without a word.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -96,8 +99,21 @@ class AddedAtInput(NoPositions):
     def __init__(self, positions: Positions) -> None:
         """Hold the parameters."""
         super().__init__()
-        for name, parameter in positions.named_parameters(recurse=False):
+        self._added = (positions,)  # in a tuple, for it is no part of this module
+        self._hold()
+
+    def _hold(self) -> None:
+        for name, parameter in self._added[0].named_parameters(recurse=False):
             self.register_parameter(name, parameter)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Follow the scheme, whose own parameters may have become others."""
+        self._hold()
+        return self
+
+    def _load_from_state_dict(self, *_: Any) -> None:
+        """Take nothing: the scheme has read it, and it may have put others in their place."""
+        self._hold()
 
 
 def entrances(positions: Positions) -> set[str]:

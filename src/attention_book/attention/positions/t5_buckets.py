@@ -93,7 +93,12 @@ class T5Buckets(Positions):
         _check_buckets(num_buckets, max_distance, bidirectional)
         self.num_buckets, self.max_distance = num_buckets, max_distance
         self.bidirectional = bidirectional
-        self.table = nn.Parameter(torch.zeros(num_heads, num_buckets))
+        self.table = nn.Parameter(torch.empty(num_heads, num_buckets))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Begin with zeros."""
+        nn.init.zeros_(self.table)
 
     def bias(
         self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None

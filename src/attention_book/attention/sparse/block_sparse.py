@@ -24,7 +24,7 @@ from attention_book.foundations.checks import (
 from attention_book.foundations.shapes import Keys, Output, Queries, Values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockRows:
     """Rows of blocks that see equally many blocks, and so can be computed together.
 
@@ -46,7 +46,7 @@ class BlockRows:
     mask: Bool[Tensor, "row block_query seen_key"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockPlan:
     """Which blocks of a mask must be computed; made once by :func:`plan_blocks`.
 

@@ -6,7 +6,7 @@ from attention_book.foundations.shapes import StepIds, TokenMask
 from attention_book.models.language.state import LanguageState
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecoderLanguageState(LanguageState):
     """Where a decoder-only model stands: each layer's keys and values of what it read.
 

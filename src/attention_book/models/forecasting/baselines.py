@@ -76,7 +76,7 @@ def differenced(method: Method) -> Method:
     return fit
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Autoregression:
     """A weighted sum of the last values; what was forecast counts as a value for the next step.
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from attention_book.foundations.checks import check_positive, check_sizes
 from attention_book.foundations.shapes import Forecast, History
 from attention_book.models.evaluating import evaluating
+from attention_book.models.resetting import ResettableModel
 from attention_book.models.transformer.add_norm import NormOrder
 from attention_book.models.transformer.layer_config import LayerConfig, PositionKind
 from attention_book.models.transformer.stack import LayerStack
@@ -54,7 +55,7 @@ class ForecasterConfig(LayerConfig):
             )
 
 
-class Forecaster(nn.Module):
+class Forecaster(ResettableModel):
     """Numbers in place of words: embedded by a line, read out by a line, a stack in between.
 
     .. math:: \\hat y_{t+1} = y_t + s \\, f\\Bigl(\\frac{y_1 - m}{s}, \\dots,
@@ -87,6 +88,10 @@ class Forecaster(nn.Module):
         self.read_out = nn.Linear(config.d_model, 1)
         nn.init.zeros_(self.read_out.weight)
         nn.init.zeros_(self.read_out.bias)
+
+    def fresh(self) -> "Forecaster":
+        """Return a new model of the same settings, mean and scale."""
+        return Forecaster(self.config, mean=self.mean, scale=self.scale)
 
     @classmethod
     def scaled_to(cls, past: History, config: ForecasterConfig) -> "Forecaster":

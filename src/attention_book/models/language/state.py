@@ -6,7 +6,7 @@ from attention_book.attention import KVCache
 from attention_book.foundations.shapes import StepIds, TokenIds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LanguageState:
     """Where a causal language model stands: each layer's keys and values of what it read.
 

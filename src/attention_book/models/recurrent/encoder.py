@@ -12,7 +12,7 @@ from attention_book.models.sources import check_source, reading_places
 from attention_book.models.token_embedding import TokenEmbedding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SourceMemory:
     """What the encoder leaves behind for the decoder.
 

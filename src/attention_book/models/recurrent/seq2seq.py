@@ -5,8 +5,6 @@ One encoder and, as the settings say, one of the decoders with or without attent
 
 from collections.abc import Callable
 
-from torch import nn
-
 from attention_book.foundations.shapes import (
     Logits,
     SourceIds,
@@ -24,6 +22,7 @@ from attention_book.models.recurrent.from_input import TutorialDotDecoder, Tutor
 from attention_book.models.recurrent.luong import LuongDecoder
 from attention_book.models.recurrent.state import DecoderState
 from attention_book.models.recurrent.without_attention import FixedContextDecoder
+from attention_book.models.resetting import ResettableModel
 
 DECODERS: dict[str, Callable[[Seq2SeqConfig], RecurrentDecoder]] = {
     "none": FixedContextDecoder,
@@ -36,7 +35,7 @@ DECODERS: dict[str, Callable[[Seq2SeqConfig], RecurrentDecoder]] = {
 }
 
 
-class Seq2Seq(nn.Module):
+class Seq2Seq(ResettableModel):
     """Translate with two GRUs: an encoder that reads, a decoder that writes.
 
     Sutskever et al. (2014) and Cho et al. (2014) without attention, Bahdanau et al. (2015) and

@@ -12,7 +12,7 @@ Hidden = Float[Tensor, "num_layers batch d_hidden"]
 Features = Float[Tensor, "batch target d_hidden"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecoderState:
     """Where a decoder stands: what was read, and every layer's state.
 
@@ -45,7 +45,7 @@ class DecoderState:
         return DecoderState(self.memory, self.hidden[:, rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
     """What a decoder computed for some target tokens in a row.
 

@@ -7,13 +7,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from attention_book.foundations.checks import check_features, check_probability, check_sizes
+from attention_book.foundations.resetting import ResettableLayer
 from attention_book.foundations.shapes import Features
 
 #: Where the norm stands: after the sum, or before the sublayer.
 NormOrder = Literal["post", "pre"]
 
 
-class AddNorm(nn.Module):
+class AddNorm(ResettableLayer):
     """Add a sublayer's output to its input, and normalize each position's vector.
 
     .. math::

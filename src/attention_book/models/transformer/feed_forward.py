@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.foundations.checks import check_features, check_probability, check_sizes
+from attention_book.foundations.resetting import ResettableLayer
 from attention_book.foundations.shapes import Features
 
 #: The nonlinearity between the two linear maps.
@@ -15,7 +16,7 @@ Activation = Literal["relu", "gelu"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu}
 
 
-class FeedForward(nn.Module):
+class FeedForward(ResettableLayer):
     """Apply the same small network to each position separately.
 
     .. math:: \\operatorname{FFN}(x) = \\max(0,\\; x W_1 + b_1)\\, W_2 + b_2

@@ -5,16 +5,17 @@ such as GPT; a decoder layer looks at a source besides.
 """
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from attention_book.attention import KVCache, MultiHeadAttention, Positions
+from attention_book.foundations.resetting import ResettableLayer
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.feed_forward import FeedForward
 from attention_book.models.transformer.layer_config import LayerConfig
 
 
-class SelfAttentionLayer(nn.Module):
+class SelfAttentionLayer(ResettableLayer):
     """Self-attention within one sequence, then a feed-forward network at each position.
 
     Vaswani et al. (2017), section 3.1: self-attention and a feed-forward network, each
@@ -65,7 +66,7 @@ class SelfAttentionLayer(nn.Module):
         return x, grown
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(ResettableLayer):
     """Causal self-attention, cross-attention to the source, then a feed-forward network.
 
     Vaswani et al. (2017), section 3.1. The source comes as the keys and values that

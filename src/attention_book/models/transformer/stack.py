@@ -7,6 +7,7 @@ from torch import nn
 
 from attention_book.attention import KVCache, Positions
 from attention_book.attention.positions.scheme import within_attention
+from attention_book.foundations.resetting import ResettableLayer
 from attention_book.foundations.shapes import Features, Mask
 from attention_book.models.transformer.layer_config import LayerConfig
 from attention_book.models.transformer.layer_positions import create_positions
@@ -16,7 +17,7 @@ from attention_book.models.transformer.layers import SelfAttentionLayer
 CreateLayer = Callable[[LayerConfig, Positions], nn.Module]
 
 
-class Stack(nn.Module):
+class Stack(ResettableLayer):
     """Positions, layers, and the norm that pre-norm needs at the end; a subclass runs them.
 
     Args:
@@ -40,6 +41,13 @@ class Stack(nn.Module):
             if config.ends_in_norm
             else nn.Identity()
         )
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters anew, as the constructor does: those of the positions first."""
+        draw = getattr(self.positions, "reset_parameters", None)
+        if draw is not None:
+            draw()
+        super().reset_parameters()
 
     def place(self, vectors: Features, *, offset: int = 0) -> Features:
         """Return the vectors with their positions, counted from ``offset``."""

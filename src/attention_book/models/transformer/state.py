@@ -9,7 +9,7 @@ from attention_book.attention import KVCache
 from attention_book.foundations.shapes import Features, StepIds
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransformerMemory:
     """What the encoder leaves behind for the decoder.
 
@@ -46,7 +46,7 @@ class TransformerMemory:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TransformerState:
     """Where the decoder stands: the source, and each layer's keys and values of the past.
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import Features
+from attention_book.models.resetting import ResettableModel
 from attention_book.models.transformer.add_norm import NormOrder
 from attention_book.models.transformer.layer_config import LayerConfig, PositionKind
 from attention_book.models.transformer.stack import LayerStack
@@ -67,7 +68,7 @@ class VisionTransformerConfig(LayerConfig):
         return (self.image_size // self.patch_size) ** 2
 
 
-class VisionTransformer(nn.Module):
+class VisionTransformer(ResettableModel):
     """Cut an image into patches, read them like words, and answer from one more token.
 
     .. math::

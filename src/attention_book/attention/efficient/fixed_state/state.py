@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Value
 PerPosition = Float[Tensor, "*batch key"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FixedState:
     """A matrix that remembers keys and values, however many there were.
 
