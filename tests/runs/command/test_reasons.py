@@ -25,7 +25,9 @@ PACKAGE = Path(attention_book.__file__).parent
 REACHED = (
     *("runs", "text", "training/checkpoints", "training/descent.py", "training/schedule.py"),
     *(
-        "decoding",
+        "decoding/beam.py",
+        "decoding/prediction.py",
+        "decoding/translate.py",
         "models/sources.py",
         "models/token_embedding.py",
         "attention/positions/learned.py",

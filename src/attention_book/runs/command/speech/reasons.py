@@ -185,6 +185,10 @@ _PHRASES = _compiled(
         (r"a divisor of (?P<a>.+)", "{a} 的约数"),
         (r"(?P<a>\S+) >= (?P<b>\S+) > 0", "{a} >= {b} > 0"),
         (r"high > low > 0", "high > low > 0"),
+        (r"(?P<a>\S+) or more, for its logarithm", "至少 {a}，才有对数"),
+        (r"numbers above 0", "大于 0 的数"),
+        (r"numbers from 0 on", "从 0 起的数"),
+        (r"one for each of (?P<a>\d+) pairs", "{a} 对，各一个"),
         # one of several
         (r"one of the two", "两个里的一个"),
         (r"one of (?P<a>.+)", "{a} 之一"),
@@ -303,6 +307,25 @@ _PHRASES = _compiled(
         (r"one", "一个"),
         (r"two", "两个"),
         (r"tensors of one type", "同一类型的张量"),
+        (r"a Tokenizer of the library tokenizers", "tokenizers 库的 Tokenizer"),
+        (r"a tokenizer that neither cuts nor pads", "既不截断也不填充的分词器"),
+        (r"one that does", "会截断或填充的"),
+        (r"a mask", "掩码"),
+        (r"those of one text", "一段文字的编号"),
+        (r"one text", "一段文字"),
+        (r"characters that UTF-8 can write", "UTF-8 写得出的字符"),
+        (
+            r"a tokenizer of (?P<a>\d+) tokens, as many as the model's",
+            "{a} 个词元的分词器，与模型的一样多",
+        ),
+        (r"the token (?P<a>\S+)", "词元 {a}"),
+        (r"a whole model", "完整的模型"),
+        (r"an adapter", "适配器"),
+        (r"an adapter beside a model", "放在模型旁边的适配器"),
+        (r"none, and (?P<a>.+)", "没有；{a}"),
+        (r"(?P<a>.+) without an index \((?P<b>.+)\)", "{a}，缺索引 {b}"),
+        (r"the kind under this name", "这个名字下的种类"),
+        (r"an object for each layer type", "每类层各一个对象"),
         (r"floating point numbers of 16, 32 or 64 bits", "16、32 或 64 位的浮点数"),
         (r"the weights of (?P<a>\d+) layers", "{a} 层的权重"),
         (r"the weights of every layer", "每一层的权重"),
@@ -405,6 +428,16 @@ _ADVICE = _compiled(
         ),
         (r"did you mean (?P<a>'.*')\?", "是不是想写 {a}？"),
         (r"train first, without --resume", "先去掉 --resume 训练"),
+        (r"call its (?P<a>\S+) and (?P<b>\S+)", "先调用它的 {a} 和 {b}"),
+        (r"take the rows one by one", "请一行一行地给"),
+        (r"encode several one by one: they differ in length", "几段请逐段编码：长度不同"),
+        (r"one of the two is of another model", "其中一个是别的模型的"),
+        (r"there is one in (?P<a>.+)", "{a} 里有一个"),
+        (
+            r"where you trust it, the library transformers reads it, and its save_pretrained "
+            r"writes safetensors",
+            "信得过的话，transformers 库能读，再用它的 save_pretrained 写成 safetensors",
+        ),
     ]
 )
 _EXPECTED = re.compile(
