@@ -416,6 +416,7 @@ def test_what_a_call_set_and_a_file_remembers_does_not_count(name: str, tmp_path
     tokenizer.save(str(folder / "tokenizer.json"))
     found = load_pretrained(folder)
     assert found.encode(text).tolist() == expected
+    assert (found.tokenizer.truncation, found.tokenizer.padding) == (None, None)
     before = tokenizer.to_str()
     fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     for theirs in (tokenizer, fast):  # handed over: read as it is, and left as it was
