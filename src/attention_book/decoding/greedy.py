@@ -57,7 +57,7 @@ def greedy_search(
         return []
     with evaluating(model):
         state = model.start(model.encode(source, source_mask))
-        written = source.new_full((len(source), int(limit.max())), ids.pad)
+        written = source.new_full((len(source), int(limit.max())), ids.pad, dtype=torch.long)
         rows = torch.arange(len(source), device=source.device)  # still being written
         token = torch.full_like(rows, ids.bos)
         total = torch.zeros(len(source), device=source.device)

@@ -9,7 +9,7 @@ also be 1 and is then broadcast. The tests check these types at run time
 
 from collections.abc import Callable
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 Queries = Float[Tensor, "*batch query d_q"]
@@ -23,8 +23,8 @@ Output = Float[Tensor, "*batch query d_v"]
 Mask = Bool[Tensor, "*#batch #query #key"]
 
 #: How many keys each example, or each query of each example, may see.
-Lengths = Int[Tensor, "*batch"]
-QueryLengths = Int[Tensor, "*batch query"]
+Lengths = Integer[Tensor, "*batch"]
+QueryLengths = Integer[Tensor, "*batch query"]
 
 # In kernel regression a query, a key and a value are one number each.
 NumberQueries = Float[Tensor, "*batch query"]
@@ -33,17 +33,17 @@ NumberValues = Float[Tensor, "*batch key"]
 Predictions = Float[Tensor, "*batch query"]
 
 # Translation: sentences as numbers, padded to the longest of the batch.
-TokenIds = Int[Tensor, "batch token"]
+TokenIds = Integer[Tensor, "batch token"]
 #: True = a real token, False = padding.
 TokenMask = Bool[Tensor, "batch token"]
-SourceIds = Int[Tensor, "batch source"]
+SourceIds = Integer[Tensor, "batch source"]
 SourceMask = Bool[Tensor, "batch source"]
-TargetIds = Int[Tensor, "batch target"]
+TargetIds = Integer[Tensor, "batch target"]
 TargetMask = Bool[Tensor, "batch target"]
 #: One prediction after every target token.
 Logits = Float[Tensor, "batch target vocabulary"]
 #: One token of every sentence, and what is predicted after it.
-StepIds = Int[Tensor, " batch"]
+StepIds = Integer[Tensor, " batch"]
 StepLogits = Float[Tensor, "batch vocabulary"]
 
 # A time series: what is known so far, and how it is expected to go on.

@@ -103,7 +103,7 @@ def true_word_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch ta
 
 def log_probs_of(logits: StepLogits | Tensor, words: Tensor) -> Tensor:
     """Return the log-probability of one word in each place."""
-    return logits.log_softmax(dim=-1).gather(-1, words[..., None])[..., 0]
+    return logits.log_softmax(dim=-1).gather(-1, words.long()[..., None])[..., 0]
 
 
 __all__ = ["gold_weights", "target_log_probs", "teacher_forced_weights"]

@@ -72,7 +72,7 @@ def fit_classifier(
         rows = torch.randint(len(labels), (batch_size,))
         seen = inputs[rows]
         logits = model(seen + noise * torch.randn_like(seen) if noise else seen)
-        return F.cross_entropy(logits, labels[rows], label_smoothing=label_smoothing)
+        return F.cross_entropy(logits, labels[rows].long(), label_smoothing=label_smoothing)
 
     yield from descend(
         loss,
