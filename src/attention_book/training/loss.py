@@ -13,7 +13,6 @@ from attention_book.foundations.checks import (
     check_some_real,
     is_strict,
     reject_where,
-    whole_numbers,
 )
 from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, TokenIds, TokenMask
 from attention_book.models import MaskedLanguageModel
@@ -105,7 +104,6 @@ def _check(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
             f"(batch, target) and (batch, target), got {tuple(logits.shape)}, "
             f"{tuple(targets.shape)} and {tuple(mask.shape)}"
         )
-    whole_numbers("targets", targets)
     if mask.dtype != torch.bool:
         raise TypeError(f"mask: expected a boolean tensor (True = a real token), got {mask.dtype}")
     if targets.is_floating_point() or targets.dtype == torch.bool:
