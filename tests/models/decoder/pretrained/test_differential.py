@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -258,6 +258,30 @@ def differs(config: dict[str, Any], reading: dict[str, Any]) -> str:
     return ""
 
 
+#: A small model whose trained length is said twice, and differently.
+TWICE = {
+    "model_type": "llama",
+    "vocab_size": 9,
+    "hidden_size": 16,
+    "intermediate_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "max_position_embeddings": 64,
+    "tie_word_embeddings": False,
+    "original_max_position_embeddings": 60,
+    "rope_parameters": {
+        "rope_type": "llama3",
+        "rope_theta": 30.0,
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8,
+    },
+}
+READING = {"length": 40, "pieces": [30, 40], "padding": [0], "dtype": "float32", "seed": 1}
+
+
+@example(config=TWICE, reading=READING)
 @settings(
     max_examples=settings().max_examples * 4 // 5, suppress_health_check=[HealthCheck.too_slow]
 )
