@@ -19,7 +19,12 @@ from attention_book.attention import (
     dot_product_attention,
     tiled_attention,
 )
-from attention_book.models import Transformer, TransformerConfig
+from attention_book.models import (
+    DecoderConfig,
+    DecoderLanguageModel,
+    Transformer,
+    TransformerConfig,
+)
 
 pytestmark = pytest.mark.usefixtures("unchecked")
 
@@ -214,6 +219,26 @@ def padding_on_either_side():
             torch.testing.assert_close(model(padded, padded > 0, target), expected)
 
 
+def padding_of_a_text_on_either_side():
+    torch.manual_seed(3)
+    alone = torch.tensor([[2, 7, 9]])
+    for positions in ("rotary", "sinusoidal", "alibi", "none"):
+        sizes = {"d_model": 12, "num_heads": 3, "num_layers": 1}
+        model = DecoderLanguageModel(
+            DecoderConfig(vocabulary=20, positions=positions, **sizes)
+        ).eval()
+        expected, start = model(alone), model.start(1)
+        last = torch.tensor([5])
+        following = model.step(last, model.read(alone, start)[1])[0]
+        for left in (0, 1, 2):
+            padded = F.pad(alone, (left, 2 - left))
+            real, here = padded > 0, slice(left, left + 3)
+            torch.testing.assert_close(model(padded, real)[:, here], expected)
+            read, state = model.read(padded, start, real=real)
+            torch.testing.assert_close(read[:, here], expected)
+            torch.testing.assert_close(model.step(last, state)[0], following)
+
+
 def any_integer():
     model = next(translator())
     source, target = torch.tensor([[7, 9, 3]]), torch.tensor([[2, 5]])
@@ -283,6 +308,10 @@ TRIED = {
         torch_needs_finite_numbers,
     ),
     ("Padding of a source stands on", "This book"): ("either side", padding_on_either_side),
+    ("Padding of a text, decoder-only", "This book"): (
+        "with real: either side, places counted from its own first token",
+        padding_of_a_text_on_either_side,
+    ),
     ("The type of token numbers", "This book"): ("any integer", any_integer),
     ("The type of token numbers", "torch"): ("int32, int64", two_integers),
 }
