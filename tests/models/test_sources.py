@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attention_book.foundations.checks import strict
+from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
 from attention_book.models.sources import check_source, reading_places
 
 
@@ -44,3 +45,20 @@ def test_one_sentence_is_a_batch_too() -> None:
     source = torch.tensor([4, 5, 3])
     with pytest.raises(ValueError, match=r"source: expected the axes \(batch, source\), got"):
         check_source(source, source > 0)
+
+
+# What is empty is told in the words of who gave it, whatever the model is made of.
+
+
+@pytest.mark.parametrize("kind", [Transformer, Seq2Seq])
+@pytest.mark.parametrize("batch", [0, 2])
+def test_no_tokens_are_named_by_every_translator(kind, batch, unchecked):
+    config = {Transformer: TransformerConfig, Seq2Seq: Seq2SeqConfig}[kind]
+    model = kind(config(source_vocabulary=9, target_vocabulary=9))
+    some, none = torch.full((batch, 3), 4), torch.full((batch, 0), 4)
+    with pytest.raises(ValueError, match="source: expected at least one token"):
+        model.encode(none, none > 0)
+    with pytest.raises(ValueError, match="target: expected <bos> = 2 as the first token"):
+        model(some, some > 0, none)
+    begun = torch.full((batch, 1), 2)
+    assert model(some, some > 0, begun).shape == (batch, 1, 9)

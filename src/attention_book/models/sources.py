@@ -15,8 +15,8 @@ def check_source(source: SourceIds, mask: SourceMask) -> None:
 
     Raises:
         TypeError: if the mask is not boolean.
-        ValueError: if ``source`` has not two axes, or if the mask has another shape; in strict
-            mode also if a source is empty.
+        ValueError: if ``source`` has not two axes, or no tokens, or if the mask has another
+            shape; in strict mode also if a source is empty.
     """
     check_boolean("source_mask", mask, "a real token")
     if source.ndim != 2:
@@ -27,6 +27,11 @@ def check_source(source: SourceIds, mask: SourceMask) -> None:
         raise ValueError(
             f"source_mask: expected the shape {tuple(source.shape)} of source, "
             f"got {tuple(mask.shape)}"
+        )
+    if source.shape[1] == 0:
+        raise ValueError(
+            "source: expected at least one token in each, and an end at the least, "
+            f"got the shape {tuple(source.shape)}"
         )
     if is_strict():
         _check_not_empty(mask)

@@ -71,7 +71,14 @@ class Seq2Seq(ResettableModel):
         return SourceMemory(values, keys, source_mask[:, None, :], final)
 
     def decode(self, target_input: TargetIds, memory: SourceMemory) -> Logits:
-        """Predict every next word of targets that begin with ``<bos>``."""
+        """Predict every next word of targets that begin with ``<bos>``.
+
+        Raises:
+            ValueError: if there is not even that.
+        """
+        if target_input.shape[1] == 0:
+            bos = self.config.bos
+            raise ValueError(f"target: expected <bos> = {bos} as the first token, got nothing")
         run = self.decoder.run(target_input, self.start(memory))
         logits: Logits = self.decoder.readout(run.features)
         return logits
