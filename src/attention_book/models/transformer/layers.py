@@ -169,7 +169,10 @@ def look_back(
     token = add_norm.prepare(x)
     new = attention.project(token, token, offset=offset)
     grown = new if past is None else past.append(new)
-    found = attention(token, grown, offset=offset, is_causal=token.shape[1] > 1)
+    if token.shape[1] > 1:
+        found = attention(token, grown, offset=offset, is_causal=True)
+    else:  # all that is there came before; a layer with a window knows so, and needs no mask
+        found = attention(token, grown, offset=offset)
     return add_norm.add(x, found), grown
 
 
