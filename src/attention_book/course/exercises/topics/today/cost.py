@@ -16,6 +16,9 @@ def _sizes() -> Iterator[Probe]:
     yield Probe((7, 1, 4, 100, 64))
     yield Probe((50, 8, 16, 5, 1), Bilingual("只有一段文字", "a single text"))
     yield Probe((50, 8, 16, 0, 5), Bilingual("缓存是空的", "the cache is empty"))
+    yield Probe((1, 1, 1, 1, 2), Bilingual("一切都是最小的", "everything is as small as can be"))
+    real = Bilingual("真实模型的大小", "the size of a real model")
+    yield Probe((7_000_000_000, 8, 128, 32_768, 32), real)
 
 
 def _step_bytes(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
@@ -40,6 +43,30 @@ def _new_token_alone(weights: int, kv_heads: int, d_k: int, tokens: int, batch: 
 
 def _numbers(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
     return _step_bytes(weights, kv_heads, d_k, tokens, batch) // 2
+
+
+def _four_bytes(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return 2 * _step_bytes(weights, kv_heads, d_k, tokens, batch)
+
+
+def _cache_alone(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return _step_bytes(0, kv_heads, d_k, tokens, batch)
+
+
+def _weights_alone(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return 2 * weights
+
+
+def _one_head(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return _step_bytes(weights, 1, d_k, tokens, batch)
+
+
+def _new_token_too(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return _step_bytes(weights, kv_heads, d_k, tokens + 1, batch)
+
+
+def _weights_counted(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return _step_bytes(weights, kv_heads, d_k, tokens, batch) - weights
 
 
 STEP_BYTES = Exercise(
@@ -91,6 +118,54 @@ STEP_BYTES = Exercise(
                 "That is how many numbers there are; a number takes 2 bytes.",
             ),
         ),
+        Mistake(
+            "four-bytes",
+            _four_bytes,
+            Bilingual(
+                "每个数按 4 字节算了：这里是 2 字节。",
+                "That is 4 bytes for each number; it is 2 here.",
+            ),
+        ),
+        Mistake(
+            "weights-missing",
+            _cache_alone,
+            Bilingual(
+                "漏了权重：每一步都要读一遍。", "The weights are missing: each step reads them."
+            ),
+        ),
+        Mistake(
+            "cache-missing",
+            _weights_alone,
+            Bilingual(
+                "漏了缓存：新词要看以前的每一个词元。",
+                "The cache is missing: the new word looks at every token before it.",
+            ),
+        ),
+        Mistake(
+            "one-head",
+            _one_head,
+            Bilingual(
+                "只算了一个键头：每个键头各有自己的键和值。",
+                "That is one head of keys: each has keys and values of its own.",
+            ),
+        ),
+        Mistake(
+            "new-token-too",
+            _new_token_too,
+            Bilingual(
+                "多读了一个词元：新词的键和值刚刚算出来，不在缓存里。",
+                "One token too many: the new word's key and value have just been computed and"
+                " are not in the cache.",
+            ),
+        ),
+        Mistake(
+            "weights-in-numbers",
+            _weights_counted,
+            Bilingual(
+                "2 字节只乘了缓存：权重的每个数也占 2 字节。",
+                "Only the cache is counted in bytes: the numbers of the weights take 2 each, too.",
+            ),
+        ),
     ),
 )
 
@@ -102,6 +177,12 @@ def _pairs() -> Iterator[Probe]:
     yield Probe(apart, Bilingual("两个分布没有交集", "the two have no word in common"))
     same = torch.tensor([0.25, 0.75])
     yield Probe((same, same.clone()), Bilingual("两个分布相同", "the two are equal"))
+    little = torch.tensor([2.0**-18, -(2.0**-18)])  # exact in float32, within allclose's tolerance
+    almost = (torch.tensor([0.5, 0.5]) + little, torch.tensor([0.5, 0.5]))
+    yield Probe(almost, Bilingual("两个分布几乎相同", "the two are almost equal"))
+    some = (torch.tensor([0.25, 0.25, 0.5]), torch.tensor([0.25, 0.5, 0.25]))
+    yield Probe(some, Bilingual("有一个词两边一样", "both agree on a word"))
+    yield Probe((torch.ones(1), torch.ones(1)), Bilingual("只有一个词", "a single word"))
 
 
 def _from_target(p: Tensor, q: Tensor) -> Tensor:
@@ -126,6 +207,33 @@ def _nan_where_equal(p: Tensor, q: Tensor) -> Tensor:
     return rest / rest.sum()
 
 
+def _zeros_where_equal(p: Tensor, q: Tensor) -> Tensor:
+    rest = (p - q).clamp(min=0)
+    return rest / rest.sum().clamp(min=1e-30)
+
+
+def _softmax(p: Tensor, q: Tensor) -> Tensor:
+    return (p - q).softmax(dim=-1)
+
+
+def _softmax_of_positive(p: Tensor, q: Tensor) -> Tensor:
+    return (p - q).clamp(min=0).softmax(dim=-1)
+
+
+def _accepted_part(p: Tensor, q: Tensor) -> Tensor:
+    both = torch.minimum(p, q)
+    return both / both.sum() if both.sum() > 0 else p
+
+
+def _whole_words(p: Tensor, q: Tensor) -> Tensor:
+    more = p.where(p > q, 0.0)
+    return more / more.sum() if more.sum() > 0 else p
+
+
+def _not_clamped(p: Tensor, q: Tensor) -> Tensor:
+    return (p - q) / (p - q).sum()
+
+
 def _fills_up(answer: Answer) -> Finding | None:
     p, q = torch.randn(2, 5).softmax(dim=-1)
     accepted = torch.minimum(p, q)
@@ -134,6 +242,12 @@ def _fills_up(answer: Answer) -> Finding | None:
         return None
     return Finding({"p": p, "q": q}, Bilingual("合起来是 p", "p, all in all"), mixed)
 
+
+_NO_SOFTMAX = Bilingual(
+    "归一化是除以总和，不是 softmax：差是 0 的词不该再抽到。",
+    "To normalize is to divide by the sum, not a softmax: where the difference is 0 a word is not"
+    " drawn again.",
+)
 
 DRAW_THE_REST = Exercise(
     name="draw-the-rest",
@@ -181,6 +295,41 @@ DRAW_THE_REST = Exercise(
             Bilingual(
                 "两个分布相同时，差全是 0，0/0 是 NaN。",
                 "Where the two are equal all differences are 0, and 0/0 is NaN.",
+            ),
+        ),
+        Mistake(
+            "zeros",
+            _zeros_where_equal,
+            Bilingual(
+                "两个分布相同时得到的全是 0，不是分布：返回 p。",
+                "Where the two are equal all come out as 0, which is no distribution: return p.",
+            ),
+        ),
+        Mistake("softmax", _softmax, _NO_SOFTMAX),
+        Mistake("softmax", _softmax_of_positive, _NO_SOFTMAX),
+        Mistake(
+            "accepted-part",
+            _accepted_part,
+            Bilingual(
+                "min(p, q) 是已经收下的那一部分；要补的是 p 减去它之后剩下的。",
+                "min(p, q) is what was accepted; draw from what is left of p without it.",
+            ),
+        ),
+        Mistake(
+            "whole-words",
+            _whole_words,
+            Bilingual(
+                "p > q 的词里，草稿已经给出了 q 那么多：留下的是 p − q，不是整个 p。",
+                "Of the words with p > q the draft has given q already: p − q is left, not all of"
+                " p.",
+            ),
+        ),
+        Mistake(
+            "not-clamped",
+            _not_clamped,
+            Bilingual(
+                "负的差没有变成 0：正负相抵，总和是 0。",
+                "Negative differences do not become 0: they cancel the others, and the sum is 0.",
             ),
         ),
     ),

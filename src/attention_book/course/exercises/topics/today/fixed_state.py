@@ -4,11 +4,14 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
-from attention_book.attention import unit_length
+from attention_book.attention import causal_mask, masked_softmax, unit_length
 from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake, Probe
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
+
+_NOT_UNIT = Bilingual("键的长度不是 1", "a key whose length is not 1")
 
 
 def _steps() -> Iterator[Probe]:
@@ -18,6 +21,10 @@ def _steps() -> Iterator[Probe]:
     yield Probe((torch.randn(4, 3), key, value, 0.0), Bilingual("强度是 0", "the strength is 0"))
     nothing = Bilingual("状态还是空的", "the state is still empty")
     yield Probe((torch.zeros(4, 3), key, value, 0.5), nothing)
+    yield Probe((torch.randn(3, 3), torch.tensor([2.0, -1, 0.5]), value, 0.5), _NOT_UNIT)
+    one = (torch.randn(1, 1), torch.tensor([0.5]), torch.tensor([2.0]))
+    yield Probe((*one, 1.0), Bilingual("键和值都只有一个特征", "one feature each"))
+    yield Probe((torch.randn(4, 3), torch.zeros(4), value, 0.5), Bilingual("键是 0", "a zero key"))
 
 
 def _delta(state: Tensor, key: Tensor, value: Tensor, strength: float) -> Tensor:
@@ -44,6 +51,22 @@ def _only_written(state: Tensor, key: Tensor, value: Tensor, strength: float) ->
     return strength * torch.outer(key, value - key @ state)
 
 
+def _always_full(state: Tensor, key: Tensor, value: Tensor, strength: float) -> Tensor:
+    return _delta(state, key, value, 1.0)
+
+
+def _made_unit(state: Tensor, key: Tensor, value: Tensor, strength: float) -> Tensor:
+    return _delta(state, normalize(key, dim=0), value, strength)
+
+
+def _row_by_row(state: Tensor, key: Tensor, value: Tensor, strength: float) -> Tensor:
+    return state + strength * key[:, None] * (value - state)
+
+
+def _moved_away(state: Tensor, key: Tensor, value: Tensor, strength: float) -> Tensor:
+    return _delta(state, key, value, -strength)
+
+
 def _read_back(answer: Answer) -> Finding | None:
     state, value = torch.randn(5, 2), torch.randn(2)
     key = torch.randn(5)
@@ -57,9 +80,10 @@ def _read_back(answer: Answer) -> Finding | None:
 DELTA_STEP = Exercise(
     name="delta-step",
     task=Bilingual(
-        "写 `delta_step(state, key, value, strength)`：用 delta 规则写一步，返回新的状态。",
+        "写 `delta_step(state, key, value, strength)`：用 delta 规则写一步，返回新的状态；"
+        "键可以有任何长度，照原样用。",
         "Write `delta_step(state, key, value, strength)`: one step of the delta rule, returning"
-        " the new state.",
+        " the new state; the key may have any length and is used as it is.",
     ),
     solution=_delta,
     probes=_steps,
@@ -104,6 +128,37 @@ DELTA_STEP = Exercise(
             _only_written,
             Bilingual("忘了加到旧状态上。", "Add it to the state that was there."),
         ),
+        Mistake(
+            "strength-ignored",
+            _always_full,
+            Bilingual("强度没有用上。", "The strength is not used."),
+        ),
+        Mistake(
+            "key-made-unit",
+            _made_unit,
+            Bilingual(
+                "键照原样用：要不要先归一化，由给键的人决定。",
+                "Use the key as it is: to normalize it first is up to whoever hands it over.",
+            ),
+        ),
+        Mistake(
+            "row-by-row",
+            _row_by_row,
+            Bilingual(
+                "每一行与新值比了一遍：状态的回答是 `key @ state`，一个向量，只减它。",
+                "Each row is compared with the new value: what the state answers is one vector,"
+                " `key @ state`; subtract that.",
+            ),
+        ),
+        Mistake(
+            "moved-away",
+            _moved_away,
+            Bilingual(
+                "走反了：状态的回答要向新值靠近，不是远离。",
+                "The wrong way: the answer of the state moves towards the new value, not away"
+                " from it.",
+            ),
+        ),
     ),
     laws=(
         Law(
@@ -127,6 +182,8 @@ def _chunks() -> Iterator[Probe]:
     yield Probe((torch.randn(4, 3), *draw(2)))
     yield Probe((torch.zeros(4, 3), *draw(5)), Bilingual("此前什么也没有", "nothing came before"))
     yield Probe((torch.randn(4, 3), *draw(1)), Bilingual("只有一个位置", "a single position"))
+    square = (torch.randn(3, 3) for _ in range(4))
+    yield Probe(tuple(square), Bilingual("各种大小都相等", "all sizes are equal"))
 
 
 def _chunk(state: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -167,6 +224,54 @@ def _new_state(
     outputs = queries @ state + (queries @ keys.T).tril() @ values
     return outputs, keys.T @ values
 
+
+def _past_alone(
+    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor]:
+    return queries @ state, state + keys.T @ values
+
+
+def _not_updated(
+    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor]:
+    return _chunk(state, queries, keys, values)[0], state
+
+
+def _state_first(
+    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor]:
+    outputs, after = _chunk(state, queries, keys, values)
+    return after, outputs
+
+
+def _scaled(state: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    scores = queries @ keys.T / keys.shape[-1] ** 0.5
+    return queries @ state + scores.tril() @ values, state + keys.T @ values
+
+
+def _all_scaled(
+    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor]:
+    outputs, after = _chunk(state, queries, keys, values)
+    return outputs / keys.shape[-1] ** 0.5, after
+
+
+def _softmax(state: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    weights = masked_softmax(queries @ keys.T, causal_mask(len(keys)))
+    return queries @ state + weights @ values, state + keys.T @ values
+
+
+def _other_triangle(
+    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
+) -> tuple[Tensor, Tensor]:
+    outputs = queries @ state + (queries @ keys.T).triu() @ values
+    return outputs, state + keys.T @ values
+
+
+_SCALE = Bilingual(
+    "不除以 √d：状态里的和没有缩放，两部分要一致。",
+    "Nothing is divided by √d: the sum in the state is not scaled, and both parts must agree.",
+)
 
 CHUNKED_SUM = Exercise(
     name="chunked-sum",
@@ -217,6 +322,50 @@ CHUNKED_SUM = Exercise(
             Bilingual(
                 "新状态里丢了旧的：要加上原来的状态。",
                 "The new state has lost the old one: add what was there.",
+            ),
+        ),
+        Mistake(
+            "past-alone",
+            _past_alone,
+            Bilingual(
+                "漏了这一段自己的键：每个位置先写后读。",
+                "The chunk's own keys are missing: each position writes and then reads.",
+            ),
+        ),
+        Mistake(
+            "state-not-updated",
+            _not_updated,
+            Bilingual(
+                "返回的还是旧状态：要加上这一段的 `keys.T @ values`。",
+                "This returns the old state: add the chunk's `keys.T @ values`.",
+            ),
+        ),
+        Mistake(
+            "other-order",
+            _state_first,
+            Bilingual(
+                "次序反了：先是输出，后是状态。",
+                "The wrong order: the outputs come first, then the state.",
+            ),
+        ),
+        Mistake("scaled", _scaled, _SCALE),
+        Mistake("scaled", _all_scaled, _SCALE),
+        Mistake(
+            "softmax",
+            _softmax,
+            Bilingual(
+                "段内用了 softmax：这里没有 softmax，值乘的就是点积。",
+                "There is a softmax within the chunk: here the values are multiplied by the dot"
+                " products themselves.",
+            ),
+        ),
+        Mistake(
+            "sees-the-future",
+            _other_triangle,
+            Bilingual(
+                "取了上三角：行是查询，列是键，前面的键在下三角。",
+                "That is the upper triangle: rows are queries, columns keys, and earlier keys stand"
+                " in the lower one.",
             ),
         ),
     ),

@@ -1,6 +1,6 @@
 """Exercises on induction heads: their score, and copying by two looks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -18,6 +18,14 @@ def _maps() -> Iterator[Probe]:
         (_some_weights(9), torch.tensor([1, 2, 0, 1, 3, 0, 1, 4, 2])),
         Bilingual("有的词出现三次", "a word comes three times"),
     )
+    yield Probe(
+        (_some_weights(6), torch.tensor([3, 3, 3, 1, 2, 1])),
+        Bilingual("一个词连着出现", "a word follows itself"),
+    )
+    yield Probe(
+        (torch.randn(6, 6).softmax(dim=-1), torch.tensor([1, 2, 1, 3, 2, 1])),
+        Bilingual("查询也看得见后面", "queries see later places, too"),
+    )
 
 
 def _some_weights(length: int) -> Tensor:
@@ -33,6 +41,18 @@ def _followed(words: Tensor, distance: int = 1, last: bool = False) -> Tensor:
         for j in earlier[-1:] if last else earlier:
             found[q, j + distance] = True
     return found
+
+
+def _first_of(found: Tensor) -> Tensor:
+    """Keep the first key of each query."""
+    return found & (found.cumsum(dim=-1) == 1)
+
+
+def _wherever(words: Tensor) -> Tensor:
+    """Which keys stand after another occurrence of the query's word, also a later one."""
+    before = torch.nn.functional.pad(words[:-1], (1, 0), value=-1)
+    after_itself = torch.eye(len(words), dtype=torch.bool).roll(1, dims=1)
+    return (words[:, None] == before) & ~after_itself
 
 
 def _mean_over_askers(weights: Tensor, found: Tensor) -> Tensor:
@@ -62,6 +82,35 @@ def _mean_over_pairs(weights: Tensor, words: Tensor) -> Tensor:
 
 def _last_occurrence(weights: Tensor, words: Tensor) -> Tensor:
     return _mean_over_askers(weights, _followed(words, last=True))
+
+
+def _mean_over_keys(weights: Tensor, words: Tensor) -> Tensor:
+    found = _followed(words)
+    means = (weights * found).sum(dim=-1) / found.sum(dim=-1)
+    return means[found.any(dim=-1)].mean()
+
+
+def _largest(weights: Tensor, words: Tensor) -> Tensor:
+    found = _followed(words)
+    return (weights * found).amax(dim=-1).sum() / found.any(dim=-1).sum()
+
+
+def _not_itself(weights: Tensor, words: Tensor) -> Tensor:
+    return _mean_over_askers(weights, _followed(words).tril(-1))
+
+
+def _first_occurrence(weights: Tensor, words: Tensor) -> Tensor:
+    return _mean_over_askers(weights, _first_of(_followed(words)))
+
+
+def _future(weights: Tensor, words: Tensor) -> Tensor:
+    return _mean_over_askers(weights, _wherever(words))
+
+
+def _round_the_end(weights: Tensor, words: Tensor) -> Tensor:
+    found = _followed(words)
+    found[:, 0] = words == words[-1]
+    return _mean_over_askers(weights, found)
 
 
 INDUCTION_SCORE = Exercise(
@@ -115,6 +164,55 @@ INDUCTION_SCORE = Exercise(
                 "Every earlier occurrence counts, not only the last one.",
             ),
         ),
+        Mistake(
+            "first-occurrence",
+            _first_occurrence,
+            Bilingual(
+                "先前的每一次出现都算，不只是第一次。",
+                "Every earlier occurrence counts, not only the first one.",
+            ),
+        ),
+        Mistake(
+            "mean-over-keys",
+            _mean_over_keys,
+            Bilingual(
+                "一个查询有几个这样的键时，权重相加，不取平均。",
+                "Where a query has several such keys their weights add up; they are not averaged.",
+            ),
+        ),
+        Mistake(
+            "largest-alone",
+            _largest,
+            Bilingual(
+                "一个查询有几个这样的键时，权重相加，不只取最大的。",
+                "Where a query has several such keys their weights add up; the largest is not all.",
+            ),
+        ),
+        Mistake(
+            "own-place-left-out",
+            _not_itself,
+            Bilingual(
+                "词连着出现时，紧跟着先前那次出现的就是查询自己：它也算。",
+                "Where a word follows itself, the key right after the earlier occurrence is the"
+                " query's own place: it counts.",
+            ),
+        ),
+        Mistake(
+            "future",
+            _future,
+            Bilingual(
+                "后面的出现也算进去了：只看先前的。",
+                "Later occurrences are counted in: only earlier ones matter.",
+            ),
+        ),
+        Mistake(
+            "round-the-end",
+            _round_the_end,
+            Bilingual(
+                "`roll` 把最后一个词转到了开头：位置 0 前面没有词。",
+                "`roll` brings the last word round to the start: nothing stands before place 0.",
+            ),
+        ),
     ),
 )
 
@@ -126,6 +224,11 @@ def _texts() -> Iterator[Probe]:
         (torch.tensor([1, 2, 0, 1, 3, 0, 1]), 4),
         Bilingual("一个词后面跟过两种词", "a word has been followed by two different words"),
     )
+    yield Probe(
+        (torch.tensor([2, 2, 0, 2, 0, 0]), 3), Bilingual("一个词连着出现", "a word follows itself")
+    )
+    yield Probe((torch.tensor([0, 1, 0]), 9), Bilingual("有的词没有出现", "words that don't occur"))
+    yield Probe((torch.tensor([0]), 1), Bilingual("只有一个位置", "a single place"))
 
 
 def _by_two_looks(words: Tensor, num_words: int, distance: int = 1, ahead: int = 0) -> Tensor:
@@ -144,10 +247,7 @@ def _copied(words: Tensor, num_words: int) -> Tensor:
 
 def _one_look(words: Tensor, num_words: int) -> Tensor:
     """Match words with words: what a single layer can do."""
-    place = torch.arange(len(words))
-    matches = (words == words[:, None]) & (place < place[:, None])
-    weights = matches.float() / matches.sum(dim=-1, keepdim=True).clamp(min=1)
-    return weights @ torch.nn.functional.one_hot(words, num_words).float()
+    return _with_looks(words, num_words, (words == words[:, None]).tril(-1))
 
 
 def _looks_two_back(words: Tensor, num_words: int) -> Tensor:
@@ -164,6 +264,45 @@ def _not_divided(words: Tensor, num_words: int) -> Tensor:
     place = torch.arange(len(words))
     matches = (before == words[:, None]) & (place <= place[:, None])
     return guesses * matches.sum(dim=-1, keepdim=True)
+
+
+def _with_looks(words: Tensor, num_words: int, looks: Tensor) -> Tensor:
+    weights = looks.float() / looks.sum(dim=-1, keepdim=True).clamp(min=1)
+    return weights @ torch.nn.functional.one_hot(words, num_words).float()
+
+
+def _hand_not_itself(words: Tensor, num_words: int) -> Tensor:
+    return _with_looks(words, num_words, _followed(words).tril(-1))
+
+
+def _first_alone(words: Tensor, num_words: int) -> Tensor:
+    return _with_looks(words, num_words, _first_of(_followed(words)))
+
+
+def _last_alone(words: Tensor, num_words: int) -> Tensor:
+    return _with_looks(words, num_words, _first_of(_followed(words).flip(-1)).flip(-1))
+
+
+def _first_notes(note: Callable[[Tensor], Tensor]) -> Callable[[Tensor, int], Tensor]:
+    """Have the first place note a word, too."""
+
+    def answer(words: Tensor, num_words: int) -> Tensor:
+        looks = _followed(words)
+        looks[:, 0] = words == note(words)
+        return _with_looks(words, num_words, looks)
+
+    return answer
+
+
+def _nan_where_nothing(words: Tensor, num_words: int) -> Tensor:
+    looks = _followed(words).float()
+    weights = looks / looks.sum(dim=-1, keepdim=True)
+    return weights @ torch.nn.functional.one_hot(words, num_words).float()
+
+
+def _even_where_nothing(words: Tensor, num_words: int) -> Tensor:
+    looks = _followed(words)
+    return _with_looks(words, num_words, looks | ~looks.any(dim=-1, keepdim=True))
 
 
 INDUCTION_BY_HAND = Exercise(
@@ -211,6 +350,65 @@ INDUCTION_BY_HAND = Exercise(
             Bilingual(
                 "权重之和要是 1：几个位置都合适，就平分。",
                 "The weights sum to 1: where several places fit, they share.",
+            ),
+        ),
+        Mistake(
+            "own-place-left-out",
+            _hand_not_itself,
+            Bilingual(
+                "词连着出现时，自己这个位置记下的正是当前词：自己也要看。",
+                "Where a word follows itself, its own place has noted it: that place is looked at,"
+                " too.",
+            ),
+        ),
+        Mistake(
+            "first-notes-a-word",
+            _first_notes(lambda words: torch.zeros_like(words[0])),
+            Bilingual(
+                "位置 0 前面没有词，你却记了词 0：用不是词的数，例如 −1。",
+                "Nothing stands before place 0, and it notes word 0: take a number that is no word,"
+                " such as −1.",
+            ),
+        ),
+        Mistake(
+            "round-the-end",
+            _first_notes(lambda words: words[-1]),
+            Bilingual(
+                "`roll` 把最后一个词转到了开头：位置 0 前面没有词。",
+                "`roll` brings the last word round to the start: nothing stands before place 0.",
+            ),
+        ),
+        Mistake(
+            "last-alone",
+            _last_alone,
+            Bilingual(
+                "每个合适的位置都看，不只是最近的一个。",
+                "Every place that fits is looked at, not only the last one.",
+            ),
+        ),
+        Mistake(
+            "first-alone",
+            _first_alone,
+            Bilingual(
+                "每个合适的位置都看，不只是第一个。",
+                "Every place that fits is looked at, not only the first one.",
+            ),
+        ),
+        Mistake(
+            "nan",
+            _nan_where_nothing,
+            Bilingual(
+                "没有可看的位置时，0/0 是 NaN：那一行应当全为 0。",
+                "Where there is nowhere to look, 0/0 is NaN: that row should be all 0.",
+            ),
+        ),
+        Mistake(
+            "even-where-nothing",
+            _even_where_nothing,
+            Bilingual(
+                "没有可看的位置时，softmax 把权重分给了所有位置：那一行应当全为 0。",
+                "Where there is nowhere to look, a softmax shares the weight among all places: that"
+                " row should be all 0.",
             ),
         ),
     ),

@@ -1,5 +1,6 @@
 """Exercises on fine-tuning by a low-rank change."""
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -40,6 +41,31 @@ def _by_size(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
     return W + alpha / len(W) * B @ A
 
 
+def _by_input_size(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
+    return W + alpha / W.shape[1] * B @ A
+
+
+def _by_root(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
+    return W + alpha / math.sqrt(len(A)) * B @ A
+
+
+def _without_alpha(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
+    return W + B @ A / len(A)
+
+
+def _all_scaled(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
+    return alpha / len(A) * (W + B @ A)
+
+
+def _wrong_order(W: Tensor, A: Tensor, B: Tensor, alpha: float) -> Tensor:
+    return W + alpha / len(A) * A @ B
+
+
+_SIZE = Bilingual(
+    "α 除以的是秩 r（A 的行数），不是 d_out，也不是 d_in。",
+    "α is divided by the rank r, the rows of A, and not by d_out or d_in.",
+)
+
 LORA_MERGED = Exercise(
     name="lora-merged",
     task=Bilingual(
@@ -71,12 +97,32 @@ LORA_MERGED = Exercise(
             _turned,
             Bilingual("改动转置了：是 BA，不是它的转置。", "The change is transposed: it is BA."),
         ),
+        Mistake("divided-by-size", _by_size, _SIZE),
+        Mistake("divided-by-size", _by_input_size, _SIZE),
         Mistake(
-            "divided-by-size",
-            _by_size,
+            "root-of-rank",
+            _by_root,
             Bilingual(
-                "α 除以的是秩 r（A 的行数），不是 d_out。",
-                "α is divided by the rank r, the rows of A, and not by d_out.",
+                "α 除以的是 r，不是 √r（那是后来的 rsLoRA）。",
+                "α is divided by r, not by √r, which is the later rsLoRA.",
+            ),
+        ),
+        Mistake(
+            "no-alpha",
+            _without_alpha,
+            Bilingual("除以了 r，却没有乘 α。", "Divided by r, but not multiplied by α."),
+        ),
+        Mistake(
+            "everything-scaled",
+            _all_scaled,
+            Bilingual("α/r 只乘改动，W 本身不变。", "α/r scales the change alone; W itself stays."),
+        ),
+        Mistake(
+            "wrong-order",
+            _wrong_order,
+            Bilingual(
+                "次序反了：BA 是（d_out, r）乘（r, d_in）。",
+                "The wrong order: BA is (d_out, r) times (r, d_in).",
             ),
         ),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import torch
 from torch import Tensor
 
 from attention_book.attention import NtkScaling, rotary_frequencies
@@ -13,6 +14,9 @@ from attention_book.foundations.bilingual import Bilingual
 def _sizes_and_factors() -> Iterator[Probe]:
     yield Probe((8, 8.0))
     yield Probe((32, 4.0))
+    yield Probe((32, 1.5), Bilingual("s 不是整数", "s is not an integer"))
+    yield Probe((4, 3.0), Bilingual("只有两对", "there are two pairs"))
+    yield Probe((64, 40.0), Bilingual("文字长得多", "much longer texts"))
     yield Probe((16, 1.0), Bilingual("s = 1，什么也不该变", "s = 1, nothing should change"))
 
 
@@ -36,6 +40,20 @@ def _faster(d: int, s: float) -> Tensor:
     return rotary_frequencies(d, base=10000.0 / s ** (d / (d - 2))).float()
 
 
+def _whole_exponent(d: int, s: float) -> Tensor:
+    return rotary_frequencies(d, base=10000.0 * s ** (d // (d - 2))).float()
+
+
+def _pairs_from_one(d: int, s: float) -> Tensor:
+    base = 10000.0 * s ** (d / (d - 2))
+    return torch.tensor([base ** (-2 * j / d) for j in range(1, d // 2 + 1)])
+
+
+def _last_alone(d: int, s: float) -> Tensor:
+    frequencies = rotary_frequencies(d).float()
+    return torch.cat((frequencies[:-1], frequencies[-1:] / s))
+
+
 def _last_is_interpolated(answer: Answer) -> Finding | None:
     got = (answer(8, 4.0)[-1] / rotary_frequencies(8)[-1]).item()
     if abs(got - 0.25) < 1e-3:
@@ -46,6 +64,11 @@ def _last_is_interpolated(answer: Answer) -> Finding | None:
         Bilingual(f"{got:.4g} 倍", f"one {got:.4g} times as fast"),
     )
 
+
+_EACH_ONCE = Bilingual(
+    "一对特征一个频率：是 d/2 个，不是 d 个。",
+    "One frequency for each pair of features: d/2 of them, not d.",
+)
 
 NTK_FREQUENCIES = Exercise(
     name="ntk-frequencies",
@@ -93,6 +116,41 @@ NTK_FREQUENCIES = Exercise(
                 "A smaller base turns faster; longer texts need slower turns.",
             ),
         ),
+        Mistake(
+            "whole-exponent",
+            _whole_exponent,
+            Bilingual(
+                "指数 d/(d−2) 不是整数：用 `/`，不用 `//`。",
+                "The exponent d/(d − 2) is no integer: divide by `/`, not by `//`.",
+            ),
+        ),
+        Mistake(
+            "pairs-from-one",
+            _pairs_from_one,
+            Bilingual(
+                "各对从 0 数起：第一对的频率是 1。",
+                "Pairs count from 0: the frequency of the first is 1.",
+            ),
+        ),
+        Mistake(
+            "last-alone",
+            _last_alone,
+            Bilingual(
+                "只改了最后一对：换的是底数，中间各对都慢一些，越靠后慢得越多。",
+                "Only the last pair is changed: it is the base that changes, and the pairs between"
+                " are slower, too, the later the more.",
+            ),
+        ),
+        Mistake(
+            "wavelengths",
+            lambda d, s: 1 / _stretched(d, s),
+            Bilingual(
+                "这是倒数：频率的指数是负的，−2j/d。",
+                "These are the reciprocals: the exponent of a frequency is negative, −2j/d.",
+            ),
+        ),
+        Mistake("twice", lambda d, s: _stretched(d, s).repeat_interleave(2), _EACH_ONCE),
+        Mistake("twice", lambda d, s: _stretched(d, s).repeat(2), _EACH_ONCE),
     ),
     laws=(
         Law(
