@@ -1,6 +1,7 @@
 """An exercise on sparse patterns: how many layers of one join everything."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -36,6 +37,13 @@ def _masks() -> Iterator[Probe]:
     yield Probe((dilated_mask(5, radius=2, dilation=2),), Bilingual("有空隙", "there are gaps"))
     one_way = torch.eye(6, dtype=torch.bool).roll(1, dims=1)
     yield Probe((one_way,), Bilingual("一个看一个，围成一圈", "each sees the next, in a ring"))
+    yield Probe((window_mask(14, radius=1),), Bilingual("路很长", "a long way"))
+    first = Bilingual("大家都看第一个位置", "all see the first position")
+    yield Probe((global_mask(6, positions=[0]),), first)
+    yield Probe((causal_mask(4).mT,), Bilingual("只看得见未来", "only the future is visible"))
+    yield Probe((torch.zeros(2, 2, dtype=torch.bool),), Bilingual("谁也看不见", "none sees any"))
+    alone = torch.zeros(1, 1, dtype=torch.bool)
+    yield Probe((alone,), Bilingual("只有一个位置，看不见自己", "one position, hidden from itself"))
 
 
 def _layers_needed(mask: Tensor) -> int | None:
@@ -78,15 +86,53 @@ def _squared(mask: Tensor) -> int | None:
     return None
 
 
-def _length_for_never(mask: Tensor) -> int:
+def _instead_of_none(value: Callable[[Tensor], float]) -> Callable[[Tensor], float]:
+    def answer(mask: Tensor) -> float:
+        needed = _layers_needed(mask)
+        return value(mask) if needed is None else needed
+
+    return answer
+
+
+def _until_nothing_is_new(mask: Tensor) -> int:
+    num_layers = 0
+    while not torch.equal(reach(mask, num_layers), reach(mask, num_layers + 1)):
+        num_layers += 1
+    return num_layers
+
+
+def _too_early(mask: Tensor) -> int | None:
     needed = _layers_needed(mask)
-    return len(mask) if needed is None else needed
+    return None if needed is None or needed >= len(mask) - 1 else needed
+
+
+def _first_row(mask: Tensor) -> int | None:
+    return next((n for n in range(len(mask)) if reach(mask, n)[0].all()), None)
+
+
+def _first_column(mask: Tensor) -> int | None:
+    return next((n for n in range(len(mask)) if reach(mask, n)[:, 0].all()), None)
+
+
+def _both_ways(mask: Tensor) -> int | None:
+    return _layers_needed(mask | mask.mT)
 
 
 _COUNT = Bilingual(
     "差了一层：0 层之后每个位置只有自己，第 1 层之后才是掩码（并上自己）。",
     "One layer off: after 0 layers a position has only itself, and the mask (with itself) is"
     " what it has after the first.",
+)
+
+_NEVER = Bilingual(
+    "有的图案永远不通：n 个位置时最长的路是 n−1 步，试完还不通就返回 None。",
+    "Some patterns never join all: among n positions the longest way has n−1 steps, so return None"
+    " if they are not all joined by then.",
+)
+_ALL = Bilingual(
+    "只看了第一个位置：每个位置都要到得了每个位置，看整个矩阵。",
+    "Only the first position was looked at: every one must reach every one, so look at the whole"
+    " matrix.",
 )
 
 LAYERS_NEEDED = Exercise(
@@ -128,13 +174,28 @@ LAYERS_NEEDED = Exercise(
                 " product with the mask.",
             ),
         ),
+        Mistake("never", _instead_of_none(len), _NEVER),
+        Mistake("never", _instead_of_none(lambda mask: -1), _NEVER),
+        Mistake("never", _instead_of_none(lambda mask: 0), _NEVER),
+        Mistake("never", _instead_of_none(lambda mask: math.inf), _NEVER),
+        Mistake("never", _until_nothing_is_new, _NEVER),
         Mistake(
-            "never",
-            _length_for_never,
+            "stops-too-early",
+            _too_early,
             Bilingual(
-                "有的图案永远不通：n 个位置时最长的路是 n−1 步，试完还不通就返回 None。",
-                "Some patterns never join all: among n positions the longest way has n−1 steps,"
-                " so return None if they are not all joined by then.",
+                "放弃得太早：n 个位置时最长的路是 n−1 步，n−1 层也要试。",
+                "It gives up too early: among n positions the longest way has n−1 steps, so try n−1"
+                " layers, too.",
+            ),
+        ),
+        Mistake("one-position-alone", _first_row, _ALL),
+        Mistake("one-position-alone", _first_column, _ALL),
+        Mistake(
+            "both-ways",
+            _both_ways,
+            Bilingual(
+                "箭头有方向：i 看得见 j，j 不一定看得见 i。",
+                "Arrows have a direction: that i sees j does not mean that j sees i.",
             ),
         ),
     ),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attention_book.attention import block_mask, causal_mask, global_mask
+from attention_book.attention import block_mask, causal_mask, global_mask, window_mask
 from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
 from attention_book.foundations.bilingual import Bilingual
 
@@ -16,6 +16,9 @@ def _sizes() -> Iterator[Probe]:
     yield Probe((10, 4, 1), Bilingual("最后一块不满", "the last block is not full"))
     yield Probe((6, 3, 3), Bilingual("整块都是摘要", "the whole block is a summary"))
     yield Probe((7, 3, 0), Bilingual("没有摘要", "there are no summaries"))
+    yield Probe((3, 5, 3), Bilingual("一块也没有满", "not one block is full"))
+    yield Probe((4, 1, 0), Bilingual("一块只有一个位置", "a block is one position"))
+    yield Probe((1, 2, 1), Bilingual("只有一个位置", "there is one position"))
 
 
 def _summaries(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
@@ -72,6 +75,34 @@ def _one_too_many(num_positions: int, block_size: int, num_summaries: int) -> Te
 
 def _whole_past(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
     return ~_without_past(num_positions, block_size, num_summaries) & causal_mask(num_positions)
+
+
+def _one_too_few(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    return _fixed(num_positions, block_size, max(num_summaries - 1, 0))
+
+
+def _without_summaries(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    return _fixed(num_positions, block_size, 0)
+
+
+def _summaries_alone(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    return _summaries(num_positions, block_size, num_summaries) & causal_mask(num_positions)
+
+
+def _without_itself(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    return _fixed(num_positions, block_size, num_summaries).tril(-1)
+
+
+def _sliding(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    summaries = _summaries(num_positions, block_size, num_summaries)
+    window = window_mask(num_positions, radius=block_size - 1)
+    return (window | summaries) & causal_mask(num_positions)
+
+
+def _last_block(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
+    block = torch.arange(num_positions) // block_size
+    near = block[:, None] - block <= 1
+    return _fixed(num_positions, block_size, num_summaries) & near
 
 
 _FUTURE = Bilingual(
@@ -133,6 +164,55 @@ FIXED_PATTERN = Exercise(
             _whole_past,
             Bilingual(
                 "掩码反了：True 表示可以看。", "The mask is inverted: True means “may attend”."
+            ),
+        ),
+        Mistake(
+            "one-too-few",
+            _one_too_few,
+            Bilingual(
+                "少了一个摘要：余数等于 `block_size - c` 的也算，用 `>=`。",
+                "One summary too few: a remainder of `block_size - c` counts, too, so `>=`.",
+            ),
+        ),
+        Mistake(
+            "no-summaries",
+            _without_summaries,
+            Bilingual(
+                "只看得见自己的块：还要加上每一块的摘要。",
+                "This sees its own block alone: the summaries of every block are missing.",
+            ),
+        ),
+        Mistake(
+            "own-block-missing",
+            _summaries_alone,
+            Bilingual(
+                "只看得见摘要：自己的块也看得见。",
+                "This sees summaries alone: its own block is visible, too.",
+            ),
+        ),
+        Mistake(
+            "not-itself",
+            _without_itself,
+            Bilingual(
+                "位置也看得见自己：`<=`，不是 `<`。", "A position sees itself: `<=`, not `<`."
+            ),
+        ),
+        Mistake(
+            "window",
+            _sliding,
+            Bilingual(
+                "这是滑动的窗口：块的边界是固定的，看 `i // block_size`，不看距离。",
+                "That is a sliding window: the blocks have fixed borders; compare"
+                " `i // block_size`, not distances.",
+            ),
+        ),
+        Mistake(
+            "last-block-alone",
+            _last_block,
+            Bilingual(
+                "只看得见上一块的摘要：以前每一块的都看得见。",
+                "This sees the summaries of the block before alone: those of all earlier blocks"
+                " are visible.",
             ),
         ),
     ),
