@@ -2,7 +2,6 @@
 
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.modules.module import _has_any_global_hook
 
 from attention_book.attention.masks import causal_mask, check_mask
 from attention_book.attention.multi_head.kv_cache import KVCache
@@ -302,7 +301,8 @@ def is_told_by_its_matrix(linear: nn.Module) -> bool:
 
     So it is for an ``nn.Linear`` and for a class that makes its ``weight`` itself, unless
     somebody looks on by a hook, gave the object another ``forward``, or put a tensor of a kind
-    of its own where the matrix was.
+    of its own where the matrix was. Hooks of all modules at once, by which operations are
+    counted, change nothing here: what is counted must be what is computed without them.
 
     >>> linear = nn.Linear(4, 6)
     >>> before = is_told_by_its_matrix(linear)
@@ -317,7 +317,6 @@ def is_told_by_its_matrix(linear: nn.Module) -> bool:
         or linear._forward_pre_hooks
         or linear._backward_hooks
         or linear._backward_pre_hooks
-        or _has_any_global_hook()
         or "forward" in linear.__dict__
     )
     own = type(linear) is nn.Linear or "weight" in vars(type(linear))
