@@ -15,6 +15,8 @@ def _images() -> Iterator[Probe]:
     yield Probe((torch.randn(4, 6), 2), Bilingual("图像的宽大于高", "the image is wider than high"))
     yield Probe((torch.randn(9, 3), 3), Bilingual("只有一列小块", "there is one column of patches"))
     yield Probe((torch.randn(6, 9), 3), Bilingual("小块的边长是 3", "a patch is 3 pixels wide"))
+    yield Probe((torch.randn(2, 3), 1), Bilingual("小块只有一个像素", "a patch is one pixel"))
+    yield Probe((torch.randn(3, 3), 3), Bilingual("整张图是一块", "the whole image is one patch"))
 
 
 def _squares(image: Tensor, size: int) -> Tensor:
@@ -51,6 +53,20 @@ def _pixels_first(image: Tensor, size: int) -> Tensor:
 
 def _left_apart(image: Tensor, size: int) -> Tensor:
     return _squares(image, size).transpose(1, 2)
+
+
+def _left_square(image: Tensor, size: int) -> Tensor:
+    return patches(image, size).reshape(-1, size, size)
+
+
+def _overlapping(image: Tensor, size: int) -> Tensor:
+    return image.unfold(0, size, 1).unfold(1, size, 1).reshape(-1, size * size)
+
+
+def _sizes_exchanged(image: Tensor, size: int) -> Tensor:
+    height, width = image.shape
+    apart = image.reshape(width // size, size, height // size, size)
+    return apart.transpose(1, 2).reshape(-1, size * size)
 
 
 PATCHES = Exercise(
@@ -124,6 +140,30 @@ PATCHES = Exercise(
                 " pixel).",
             ),
         ),
+        Mistake(
+            "left-square",
+            _left_square,
+            Bilingual(
+                "每块还是方的：块内的两个轴要合成一个（块，像素）。",
+                "Each patch is still a square: merge its two axes into one, (patch, pixel).",
+            ),
+        ),
+        Mistake(
+            "overlapping",
+            _overlapping,
+            Bilingual(
+                "小块重叠了：每次移动的是 size 个像素，不是 1 个。",
+                "The patches overlap: move on by size pixels, not by one.",
+            ),
+        ),
+        Mistake(
+            "height-for-width",
+            _sizes_exchanged,
+            Bilingual(
+                "高与宽弄反了：`image.shape` 先是高。",
+                "Height and width are mixed up: the height comes first in `image.shape`.",
+            ),
+        ),
     ),
 )
 
@@ -135,6 +175,10 @@ def _visible() -> Iterator[Probe]:
     yield Probe(
         (nothing,), Bilingual("有一张图的小块全被藏起", "every patch of an image is hidden")
     )
+    one = torch.tensor([[True], [False]])
+    yield Probe((one,), Bilingual("每张图只有一块", "an image is one patch"))
+    square = torch.tensor([[True, False], [False, True], [True, True]])
+    yield Probe((square,), Bilingual("图像数等于词元数", "as many images as tokens"))
 
 
 def _padded(visible: Tensor, *, before: bool, value: bool) -> Tensor:
@@ -174,6 +218,37 @@ def _numbers(visible: Tensor) -> Tensor:
     return visible_tokens(visible).float()
 
 
+def _class_if_any(visible: Tensor) -> Tensor:
+    return torch.cat([visible.any(dim=1, keepdim=True), visible], dim=1)[:, None, :]
+
+
+def _first_lost(visible: Tensor) -> Tensor:
+    mask = visible.clone()
+    mask[:, 0] = True
+    return mask[:, None, :]
+
+
+def _bias(visible: Tensor) -> Tensor:
+    return torch.where(visible_tokens(visible), 0.0, -torch.inf)
+
+
+def _for_every_query(visible: Tensor) -> Tensor:
+    return visible_tokens(visible).expand(-1, visible.shape[1] + 1, -1)
+
+
+def _one_for_all(visible: Tensor) -> Tensor:
+    return visible_tokens(visible)[:1].expand(len(visible), -1, -1)
+
+
+_NUMBERS = Bilingual(
+    "0 和 1 会被当成偏置加到评分上：掩码是布尔张量。",
+    "Zeros and ones would be added to the scores as a bias: a mask is boolean.",
+)
+_CLASS_HIDDEN = Bilingual(
+    "类别词元被藏了起来；小块全被藏起的那张图，就什么都看不见了。",
+    "The class token is hidden; in an image whose patches are all hidden, there is nothing left to"
+    " see.",
+)
 _INVERTED = Bilingual(
     "掩码反了：`visible` 和掩码都以 True 表示看得见。",
     "The mask is inverted: in `visible` and in the mask alike, True means that it may be seen.",
@@ -204,15 +279,8 @@ HIDE_PATCHES = Exercise(
                 "The class token comes first, and you append it last: every patch is off by one.",
             ),
         ),
-        Mistake(
-            "class-token-hidden",
-            _hidden_class,
-            Bilingual(
-                "类别词元被藏了起来；小块全被藏起的那张图，就什么都看不见了。",
-                "The class token is hidden; in an image whose patches are all hidden, there is"
-                " nothing left to see.",
-            ),
-        ),
+        Mistake("class-token-hidden", _hidden_class, _CLASS_HIDDEN),
+        Mistake("class-token-hidden", _class_if_any, _CLASS_HIDDEN),
         Mistake(
             "class-token-forgotten",
             _no_class,
@@ -225,12 +293,40 @@ HIDE_PATCHES = Exercise(
         Mistake("inverted", _half_inverted, _INVERTED),
         Mistake("queries-hidden", _blind_queries, _QUERIES),
         Mistake("queries-hidden", _both, _QUERIES),
+        Mistake("numbers", _numbers, _NUMBERS),
+        Mistake("numbers", lambda visible: visible_tokens(visible).long(), _NUMBERS),
         Mistake(
-            "numbers",
-            _numbers,
+            "bias",
+            _bias,
             Bilingual(
-                "浮点数会被当成偏置：掩码是布尔张量。",
-                "Floats would be taken for a bias: a mask is boolean.",
+                "这是加到评分上的偏置：这里要的是布尔掩码，True 表示看得见。",
+                "That is a bias to add to the scores; what is asked for is a boolean mask, True for"
+                " visible.",
+            ),
+        ),
+        Mistake(
+            "first-patch-lost",
+            _first_lost,
+            Bilingual(
+                "第一块被类别词元顶替了：词元比小块多一个，要补在前面。",
+                "The class token has taken the first patch's place: there is one token more than"
+                " there are patches, and it is put before them.",
+            ),
+        ),
+        Mistake(
+            "for-every-query",
+            _for_every_query,
+            Bilingual(
+                "不必为每个查询复制一份：查询的轴长 1，会自动广播。",
+                "No copy for each query is needed: their axis has size 1 and is broadcast.",
+            ),
+        ),
+        Mistake(
+            "one-for-all",
+            _one_for_all,
+            Bilingual(
+                "所有图像都用了第一张的：每张有自己的掩码。",
+                "All images got the first one's mask: each has its own.",
             ),
         ),
     ),
