@@ -1,7 +1,7 @@
 """Exercises of the page “Find the bug”: a mask of the other kind, attention that saw no key."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -21,6 +21,15 @@ def _with_ignored_keys() -> Iterator[Probe]:
     yield Probe(
         (torch.randn(2, 4), torch.randn(3, 4), torch.randn(3, 2), nothing),
         Bilingual("什么也不忽略", "nothing is ignored"),
+    )
+    keys = torch.tensor([[-10.0], [40.0], [-10.05]]).expand(3, 4).clone()  # scores −200, 800, −201
+    yield Probe(
+        (torch.full((1, 4), 10.0), keys, torch.randn(3, 2), torch.tensor([[0, 1, 0]])),
+        Bilingual("被忽略的键评分最高", "the ignored key has the highest score"),
+    )
+    yield Probe(
+        (torch.randn(3, 9), torch.randn(3, 9), torch.randn(3, 3), torch.eye(3, dtype=torch.long)),
+        Bilingual("查询与键一样多", "as many queries as keys"),
     )
 
 
@@ -47,6 +56,43 @@ def _visible_added(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor
 
 def _unmasked(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
     return _scores(queries, keys).softmax(dim=-1) @ values
+
+
+def _filled(value: float) -> Answer:
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+        hidden = _scores(queries, keys).masked_fill(ignore == 1, value)
+        return hidden.softmax(dim=-1) @ values
+
+    return attend
+
+
+def _added_to(value: float) -> Answer:
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+        return (_scores(queries, keys) + value * ignore).softmax(dim=-1) @ values
+
+    return attend
+
+
+def _kept_weights(queries: Tensor, keys: Tensor, ignore: Tensor) -> Tensor:
+    return _scores(queries, keys).softmax(dim=-1) * (1 - ignore)
+
+
+def _not_renormalized(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+    return _kept_weights(queries, keys, ignore) @ values
+
+
+def _too_late(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+    weights = _kept_weights(queries, keys, ignore)
+    return weights / weights.sum(dim=-1, keepdim=True) @ values
+
+
+def _masked_unscaled(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+    scale = math.sqrt(keys.shape[-1])
+    return dot_product_attention(queries * scale, keys, values, mask_from_ignore(ignore))
+
+
+def _first_row(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
+    return _converted(queries, keys, values, ignore[:1].expand_as(ignore))
 
 
 def _scores(queries: Tensor, keys: Tensor) -> Tensor:
@@ -77,13 +123,24 @@ _POLARITY = Bilingual(
     " `scaled_dot_product_attention`.",
 )
 
+_ZERO = Bilingual(
+    "被忽略的评分换成了 0：e 的 0 次方是 1，照样分到注意力。换成 −∞。",
+    "Ignored scores become 0, and e to the power of 0 is 1: they keep a share of the attention. Put"
+    " −∞ there.",
+)
+_LOW = Bilingual(
+    "换上或加上的数不够小：别的评分可能更低，被忽略的可能很高。用 −∞。",
+    "The number that is put there, or added, is not low enough: other scores may be lower and"
+    " ignored ones high. Use −∞.",
+)
+
 IGNORE_MASK = Exercise(
     name="ignore-mask",
     task=Bilingual(
         "写 `attend(queries, keys, values, ignore)`：缩放点积注意力，"
-        "整数张量 ignore 里 1 表示不要看。",
+        "整数张量 ignore 里 1 表示不要看，不管评分多高。",
         "Write `attend(queries, keys, values, ignore)`: scaled dot-product attention, where a 1 in"
-        " the integer tensor ignore says “do not look”.",
+        " the integer tensor ignore says “do not look”, however high the score.",
     ),
     solution=_converted,
     probes=_with_ignored_keys,
@@ -95,7 +152,49 @@ IGNORE_MASK = Exercise(
         Mistake(
             "not-masked",
             _unmasked,
-            Bilingual("没有用上 `ignore`。", "`ignore` is not used."),
+            Bilingual(
+                "`ignore` 没有起作用（对整数取 `~`，0 变成 −1，不是 True 与 False 互换）。",
+                "`ignore` has no effect. (`~` turns an integer 0 into −1; it does not exchange True"
+                " and False there.)",
+            ),
+        ),
+        Mistake("filled-with-zero", _filled(0.0), _ZERO),
+        Mistake("not-low-enough", _filled(-1.0), _LOW),
+        Mistake("not-low-enough", _filled(-10.0), _LOW),
+        Mistake("not-low-enough", _filled(-100.0), _LOW),
+        Mistake("not-low-enough", _added_to(-10.0), _LOW),
+        Mistake("not-low-enough", _added_to(-100.0), _LOW),
+        Mistake(
+            "not-renormalized",
+            _not_renormalized,
+            Bilingual(
+                "softmax 之后才把权重置零，它们的和就不到 1：在 softmax 之前遮评分。",
+                "Weights are set to 0 after the softmax and no longer sum to 1: mask the scores,"
+                " before it.",
+            ),
+        ),
+        Mistake(
+            "masked-too-late",
+            _too_late,
+            Bilingual(
+                "softmax 之后才遮：被忽略的评分很高时，其余的权重全是 0，除以总和得到 NaN。"
+                "在 softmax 之前遮评分。",
+                "Masked after the softmax: where an ignored score is high all other weights are 0,"
+                " and divided by their sum they are NaN. Mask the scores, before it.",
+            ),
+        ),
+        Mistake(
+            "not-scaled",
+            _masked_unscaled,
+            Bilingual("评分还没有除以 √d_k。", "The scores have not been divided by √d_k."),
+        ),
+        Mistake(
+            "first-row-for-all",
+            _first_row,
+            Bilingual(
+                "每个查询有自己的一行，现在都用了第一行。",
+                "Each query has a row of its own; all got the first.",
+            ),
         ),
     ),
     laws=(
@@ -113,6 +212,12 @@ IGNORE_MASK = Exercise(
 def _six_places() -> Iterator[Probe]:
     for _ in range(2):
         yield Probe((torch.randn(1, 4), torch.randn(6, 4), torch.randn(6, 3)))
+    nine = Bilingual("特征有 9 个", "there are 9 features")
+    yield Probe((torch.randn(1, 9), torch.randn(6, 9), torch.randn(6, 2)), nine)
+    query, keys = torch.full((1, 4), 20.0), 10 - torch.arange(6.0)[:, None].expand(6, 4) / 100
+    high = Bilingual("评分很高", "the scores are high")
+    yield Probe((query, keys, torch.randn(6, 2)), high)
+    yield Probe((query, -keys, torch.randn(6, 2)), Bilingual("评分都很低", "all scores are low"))
 
 
 def _by_content(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -131,6 +236,32 @@ def _keys_averaged(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return _by_content(query, keys, keys)
 
 
+def _with_scores(change: Callable[[Tensor, Tensor], Tensor]) -> Answer:
+    """Weigh by a softmax over other scores, made of the products and the keys."""
+
+    def look(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        return change(query @ keys.mT, keys).softmax(dim=-1) @ values
+
+    return look
+
+
+def _without_softmax(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return _scores(query, keys) @ values
+
+
+def _over_queries(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return _scores(query, keys).softmax(dim=0) @ values
+
+
+def _largest(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return values[_scores(query, keys).argmax(dim=-1)]
+
+
+def _overflowing(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    parts = _scores(query, keys).exp()
+    return parts / parts.sum(dim=-1, keepdim=True) @ values
+
+
 def _order_is_free(answer: Answer) -> Finding | None:
     query, keys, values = torch.randn(1, 4), torch.randn(6, 4), torch.randn(6, 3)
     order = torch.tensor([3, 0, 5, 1, 4, 2])
@@ -141,16 +272,20 @@ def _order_is_free(answer: Answer) -> Finding | None:
 
 
 def _any_number_of_keys(answer: Answer) -> Finding | None:
-    query, keys, values = torch.randn(1, 4), torch.randn(5, 4), torch.randn(5, 3)
-    shape = tuple(answer(query, keys, values).shape)
-    return None if shape == (1, 3) else Finding({"keys": keys}, (1, 3), shape)
+    for count in (5, 1):
+        query, keys, values = torch.randn(1, 4), torch.randn(count, 4), torch.randn(count, 3)
+        shape = tuple(answer(query, keys, values).shape)
+        if shape != (1, 3):
+            return Finding({"keys": keys}, (1, 3), shape)
+    return None
 
 
 CONTENT_ATTENTION = Exercise(
     name="content-attention",
     task=Bilingual(
-        "写 `look(query, keys, values)`：按内容看的注意力，缩放点积。",
-        "Write `look(query, keys, values)`: attention by content, with scaled dot products.",
+        "写 `look(query, keys, values)`：按内容看的注意力，缩放点积；评分多高多低都不许溢出。",
+        "Write `look(query, keys, values)`: attention by content, with scaled dot products, without"
+        " overflow however high or low the scores are.",
     ),
     solution=_by_content,
     probes=_six_places,
@@ -171,6 +306,65 @@ CONTENT_ATTENTION = Exercise(
             "keys-averaged",
             _keys_averaged,
             Bilingual("加权平均的是值，不是键。", "What is averaged are the values, not the keys."),
+        ),
+        Mistake(
+            "divided-by-d",
+            _with_scores(lambda products, keys: products / keys.shape[-1]),
+            Bilingual("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
+        ),
+        Mistake(
+            "size-written-in",
+            _with_scores(lambda products, keys: products / 2),
+            Bilingual(
+                "2 只在 4 个特征时是 √d_k：从键的形状里取 d_k。",
+                "Only with 4 features is √d_k equal to 2: take d_k from the shape of the keys.",
+            ),
+        ),
+        Mistake(
+            "divided-by-count",
+            _with_scores(lambda products, keys: products / math.sqrt(len(keys))),
+            Bilingual(
+                "除以了键的个数的平方根：d_k 是特征数，最后一个轴。",
+                "That is the root of the number of keys: d_k counts features, the last axis.",
+            ),
+        ),
+        Mistake(
+            "wrong-sign",
+            _with_scores(lambda products, keys: -products / math.sqrt(keys.shape[-1])),
+            Bilingual(
+                "符号反了：点积越大，权重越大。",
+                "The sign is wrong: the larger the product, the larger the weight.",
+            ),
+        ),
+        Mistake(
+            "no-softmax",
+            _without_softmax,
+            Bilingual("还没有做 softmax。", "The softmax is missing."),
+        ),
+        Mistake(
+            "wrong-axis",
+            _over_queries,
+            Bilingual(
+                "softmax 的轴错了：沿着键，最后一个轴。",
+                "The softmax runs over the wrong axis: take that of the keys, the last.",
+            ),
+        ),
+        Mistake(
+            "largest-alone",
+            _largest,
+            Bilingual(
+                "只取了评分最高的值：要按权重平均。",
+                "Only the value with the highest score is taken: average by the weights.",
+            ),
+        ),
+        Mistake(
+            "overflow",
+            _overflowing,
+            Bilingual(
+                "评分很高时 `exp` 溢出，很低时全是 0，商是 NaN：用 `softmax`，它先减去最大值。",
+                "`exp` overflows where scores are high, and is 0 where they are low; the ratio is"
+                " NaN. Use `softmax`, which subtracts the largest first.",
+            ),
         ),
     ),
     laws=(
