@@ -212,8 +212,6 @@ IGNORE_MASK = Exercise(
 def _six_places() -> Iterator[Probe]:
     for _ in range(2):
         yield Probe((torch.randn(1, 4), torch.randn(6, 4), torch.randn(6, 3)))
-    nine = Bilingual("特征有 9 个", "there are 9 features")
-    yield Probe((torch.randn(1, 9), torch.randn(6, 9), torch.randn(6, 2)), nine)
     query, keys = torch.full((1, 4), 20.0), 10 - torch.arange(6.0)[:, None].expand(6, 4) / 100
     high = Bilingual("评分很高", "the scores are high")
     yield Probe((query, keys, torch.randn(6, 2)), high)
@@ -253,6 +251,10 @@ def _over_queries(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return _scores(query, keys).softmax(dim=0) @ values
 
 
+def _cosines(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    return _by_content(F.normalize(query, dim=-1), F.normalize(keys, dim=-1), values)
+
+
 def _largest(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     return values[_scores(query, keys).argmax(dim=-1)]
 
@@ -278,6 +280,14 @@ def _any_number_of_keys(answer: Answer) -> Finding | None:
         if shape != (1, 3):
             return Finding({"keys": keys}, (1, 3), shape)
     return None
+
+
+def _any_number_of_features(answer: Answer) -> Finding | None:
+    query, keys, values = torch.randn(1, 9), torch.randn(6, 9), torch.randn(6, 3)
+    expected, got = _by_content(query, keys, values), answer(query, keys, values)
+    if torch.allclose(expected, got, rtol=1e-4, atol=1e-5):
+        return None
+    return Finding({"query": query, "keys": keys, "values": values}, expected, got)
 
 
 CONTENT_ATTENTION = Exercise(
@@ -313,14 +323,6 @@ CONTENT_ATTENTION = Exercise(
             Bilingual("除以的是 √d_k，不是 d_k。", "Divide by √d_k, not by d_k."),
         ),
         Mistake(
-            "size-written-in",
-            _with_scores(lambda products, keys: products / 2),
-            Bilingual(
-                "2 只在 4 个特征时是 √d_k：从键的形状里取 d_k。",
-                "Only with 4 features is √d_k equal to 2: take d_k from the shape of the keys.",
-            ),
-        ),
-        Mistake(
             "divided-by-count",
             _with_scores(lambda products, keys: products / math.sqrt(len(keys))),
             Bilingual(
@@ -347,6 +349,14 @@ CONTENT_ATTENTION = Exercise(
             Bilingual(
                 "softmax 的轴错了：沿着键，最后一个轴。",
                 "The softmax runs over the wrong axis: take that of the keys, the last.",
+            ),
+        ),
+        Mistake(
+            "lengths-lost",
+            _cosines,
+            Bilingual(
+                "查询和键先归一化了：点积里长度也算数。",
+                "Query and keys are normalized first: their lengths count in the product.",
             ),
         ),
         Mistake(
@@ -384,6 +394,15 @@ CONTENT_ATTENTION = Exercise(
             "any-number-of-keys",
             Bilingual("键可以有任意多个。", "There may be any number of keys."),
             _any_number_of_keys,
+        ),
+        Law(
+            "any-number-of-features",
+            Bilingual("特征可以有任意多个。", "There may be any number of features."),
+            _any_number_of_features,
+            Bilingual(
+                "√d_k 只在 4 个特征时是 2：从键的形状里取 d_k。",
+                "Only with 4 features is √d_k equal to 2: take d_k from the shape of the keys.",
+            ),
         ),
     ),
 )
