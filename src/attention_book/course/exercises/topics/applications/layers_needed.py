@@ -15,7 +15,7 @@ from attention_book.attention import (
     strided_mask,
     window_mask,
 )
-from attention_book.course.exercises.exercise import Exercise, Mistake, Probe
+from attention_book.course.exercises.exercise import Answer, Exercise, Mistake, Probe
 from attention_book.foundations.bilingual import Bilingual
 
 
@@ -86,8 +86,8 @@ def _squared(mask: Tensor) -> int | None:
     return None
 
 
-def _instead_of_none(value: Callable[[Tensor], float]) -> Callable[[Tensor], float]:
-    def answer(mask: Tensor) -> float:
+def _instead_of_none(value: Callable[[Tensor], int | float]) -> Answer:
+    def answer(mask: Tensor) -> int | float:
         needed = _layers_needed(mask)
         return value(mask) if needed is None else needed
 
