@@ -14,7 +14,13 @@ from torch import Tensor
 
 from attention_book.decoding.beams import Beams, continued, settled
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import check_translator, limits, next_log_probs, special_ids
+from attention_book.decoding.prediction import (
+    check_translator,
+    end_ids,
+    limits,
+    next_log_probs,
+    special_ids,
+)
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, Reorderable, State, Translator
@@ -27,8 +33,14 @@ def _predict(
     model: Translator[Memory, State], beams: Beams, state: State
 ) -> tuple[Float[Tensor, "batch beam vocabulary"], State]:
     """Return what may follow each beam, and the state after its last token."""
-    logits, state = model.step(beams.last.flatten(), state)
-    return next_log_probs(logits, beams.special).unflatten(0, beams.parents.shape), state
+    ended = ~beams.open
+    # What has ended is read on for the sake of the others: any word will do, and what the model
+    # says to it, be it nothing at all, does not count.
+    token = beams.last.masked_fill(ended, beams.special.bos)
+    logits, state = model.step(token.flatten(), state)
+    logits = logits.masked_fill(ended.flatten()[:, None], 0.0)
+    log_probs = next_log_probs(logits, beams.special, beams.ends)
+    return log_probs.unflatten(0, ended.shape), state
 
 
 def beam_search(
@@ -90,7 +102,7 @@ def beam_search(
         return found
     with evaluating(model):
         rows = torch.arange(len(source), device=source.device)  # still being written
-        beams = Beams.start(len(source), source.device, special_ids(model))
+        beams = Beams.start(len(source), source.device, special_ids(model), end_ids(model))
         state = model.start(model.encode(source, source_mask))
         while len(rows):
             log_probs, state = _predict(model, beams, state)
@@ -181,7 +193,7 @@ def beam_trace(
         raise ValueError(f"num_dropped: expected 0 or more, got {num_dropped}")
     steps = []
     with evaluating(model):
-        beams = Beams.start(1, source.device, special_ids(model))
+        beams = Beams.start(1, source.device, special_ids(model), end_ids(model))
         state = model.start(model.encode(source, source_mask))
         while True:
             log_probs, state = _predict(model, beams, state)

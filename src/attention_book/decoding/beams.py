@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
+from attention_book.decoding.prediction import is_end
 from attention_book.foundations.shapes import StepIds
 from attention_book.text import SpecialIds
 
@@ -26,6 +27,7 @@ class Beams:
         num_tokens: How many tokens were predicted, (batch, beam).
         parents: Which beam of the step before each one continues, (batch, beam).
         special: The numbers of ``<pad>``, ``<bos>`` and ``<eos>``.
+        ends: All tokens that end a sentence; none given: ``<eos>`` alone.
     """
 
     ids: Int[Tensor, "batch beam token"]
@@ -34,14 +36,25 @@ class Beams:
     num_tokens: Int[Tensor, "batch beam"]
     parents: Int[Tensor, "batch beam"]
     special: SpecialIds = field(default_factory=SpecialIds)
+    ends: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Without other ends a sentence ends with ``<eos>``."""
+        object.__setattr__(self, "ends", self.ends or (self.special.eos,))
 
     @classmethod
-    def start(cls, batch: int, device: torch.device, special: SpecialIds | None = None) -> "Beams":
+    def start(
+        cls,
+        batch: int,
+        device: torch.device,
+        special: SpecialIds | None = None,
+        ends: tuple[int, ...] = (),
+    ) -> "Beams":
         """Return one empty prefix for each sentence."""
         numbers = torch.zeros(batch, 1, dtype=torch.long, device=device)
         zeros = torch.zeros(batch, 1, device=device)
         ids = numbers[..., None][..., :0]
-        return cls(ids, zeros, zeros, numbers, numbers, special or SpecialIds())
+        return cls(ids, zeros, zeros, numbers, numbers, special or SpecialIds(), ends)
 
     @property
     def width(self) -> int:
@@ -58,8 +71,10 @@ class Beams:
     @property
     def open(self) -> Bool[Tensor, "batch beam"]:
         """True = may go on, False = finished."""
-        last, special = self.last, self.special
-        return (last != special.eos) & (last != special.pad) & self.log_probs.isfinite()
+        if self.ids.shape[2] == 0:  # also where what begins a sentence ends it too
+            return self.log_probs.isfinite()
+        ended = is_end(self.last, self.ends) | (self.last == self.special.pad)
+        return ~ended & self.log_probs.isfinite()
 
     def select(self, rows: StepIds) -> "Beams":
         """Return the sentences with these numbers."""
@@ -81,7 +96,7 @@ class Beams:
         lengths = self.num_tokens[sentence].tolist()
         found = [
             Hypothesis.from_predictions(
-                row[:n], log_prob, length_penalty=length_penalty, eos=self.special.eos
+                row[:n], log_prob, length_penalty=length_penalty, eos=self.ends
             )
             for row, log_prob, n in zip(ids, log_probs, lengths, strict=True)
             if log_prob > -torch.inf
@@ -99,7 +114,7 @@ def continued(
 ) -> Beams:
     """Return the best ``count`` of all continuations of each sentence's beams."""
     # Within one beam the best words score best; the rest can go.
-    gains, words = log_probs.topk(min(count, log_probs.shape[-1]))
+    gains, words = _best(log_probs, count)
     going = beams.open[..., None]
     stay = torch.full_like(gains, -torch.inf)
     stay[..., 0] = 0.0  # a finished beam has one continuation, itself
@@ -108,7 +123,7 @@ def continued(
     num_tokens = beams.num_tokens + beams.open
     factor = _factor(num_tokens.to(totals), length_penalty)
     scores = (totals / factor[..., None]).flatten(1)
-    best, places = scores.topk(min(count, scores.shape[1]))
+    best, places = _best(scores, count)
     parents = places // gains.shape[-1]
     written = beams.ids.take_along_dim(parents[..., None], dim=1)
     return Beams(
@@ -118,7 +133,23 @@ def continued(
         num_tokens=num_tokens.gather(1, parents),
         parents=parents,
         special=beams.special,
+        ends=beams.ends,
     )
+
+
+def _best(numbers: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Return the largest numbers of each row and their places, of equal ones the first.
+
+    That is what greedy search does; ``topk`` takes any, and in half precision many are equal.
+    """
+    count = min(count, numbers.shape[-1])
+    least = numbers.topk(count).values[..., -1:]
+    above, equal = numbers > least, numbers == least
+    room = count - above.sum(dim=-1, keepdim=True)
+    chosen = above | (equal & (equal.cumsum(dim=-1) <= room))
+    places = chosen.nonzero()[:, -1].view(*numbers.shape[:-1], count)
+    values, order = numbers.gather(-1, places).sort(dim=-1, descending=True, stable=True)
+    return values, places.gather(-1, order)
 
 
 def _factor(num_tokens: Tensor, length_penalty: float) -> Tensor:

@@ -1,6 +1,7 @@
 """The prediction that every search needs from a model: what may come next."""
 
 import torch
+from jaxtyping import Integer
 from torch import Tensor
 
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds, TokenMask
@@ -30,7 +31,7 @@ def end_ids(model: object) -> tuple[int, ...]:
     return tuple(getattr(settings, "ends", ())) or (special_ids(model).eos,)
 
 
-def is_end(tokens: StepIds, ends: tuple[int, ...]) -> Tensor:
+def is_end(tokens: Integer[Tensor, "*place"], ends: tuple[int, ...]) -> Tensor:
     """Return for each token whether it is one of the ends.
 
     >>> is_end(torch.tensor([5, 3, 7]), (3, 7))

@@ -218,6 +218,7 @@ def sample(
             if len(written) == max_tokens or ended.all():
                 break
             logits, state = model.step(token, state)
+            logits = logits.masked_fill(ended[:, None], 0.0)  # what follows an end is not asked for
     texts = torch.stack(written, dim=1).tolist()
     return [
         Hypothesis.from_predictions(text, log_prob, eos=ends)

@@ -303,6 +303,7 @@ class _Reader(Generic[State]):
         prompt: Tensor,
     ) -> None:
         self.model, self.own, self.settings, self.like = model, own, settings, prompt
+        self.ends = end_ids(model)
         logits, state = read_prompt(model, prompt[None])
         log_probs = own(logits)
         # One for each token of the prompt, so that places are those of the text; nobody goes
@@ -315,7 +316,8 @@ class _Reader(Generic[State]):
         """Read what is new of a text, and return what may follow it."""
         for token in text[len(self.guesses) :]:
             logits, state = self.model.step(self.like.new_tensor([token]), self.states[-1])
-            log_probs = self.own(logits)
+            # After an end there may be nothing to say, and nobody asks for it.
+            log_probs = self.own(torch.zeros_like(logits) if token in self.ends else logits)
             self.states.append(state)
             self.log_probs.append(log_probs[0])
             self.guesses.append(self.settings(log_probs)[0])
