@@ -61,9 +61,10 @@ def beam_search(
         \\operatorname{lp}(Y) = \\left(\\frac{5 + |Y|}{6}\\right)^{\\alpha}
 
     Finished sentences stay among the beams, compared by their scores. With one beam it is
-    :func:`greedy_search`; with enough beams, a search of everything. What is cut off
-    at ``max_tokens`` competes too; ``finished`` says so. ``<pad>`` and ``<bos>`` are
-    never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
+    :func:`greedy_search`; with enough beams, a search of everything. Of equal ones those
+    with the lowest numbers are kept, as there. What is cut off at ``max_tokens`` competes
+    too; ``finished`` says so. A model may have several tokens that end a sentence. ``<pad>``
+    and ``<bos>`` are never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
     (2016), equation 14.
 
     Args:
