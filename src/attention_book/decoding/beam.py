@@ -64,8 +64,8 @@ def beam_search(
     :func:`greedy_search`; with enough beams, a search of everything. Of equal ones those
     with the lowest numbers are kept, as there. What is cut off at ``max_tokens`` competes
     too; ``finished`` says so. A model may have several tokens that end a sentence. ``<pad>``
-    and ``<bos>`` are never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2; Wu et al.
-    (2016), equation 14.
+    and ``<bos>`` are never written; ``<unk>`` may be. Sutskever et al. (2014), section 3.2;
+    Wu et al. (2016), equation 14.
 
     Args:
         model: A translator; in evaluation mode during the call, then as before.
