@@ -188,6 +188,8 @@ class Pairs:
             table.masked_fill_(impossible, -math.inf)
         for end in {*(ends or (self.eos,))} & {*range(vocabulary)} - {self.bos}:
             table[:, :, end] = table[:, end] = nothing
+        others = [word for word in range(vocabulary) if word != self.bos]
+        table[:, others, self.bos] = nothing  # what begins a text comes first
         self.table = table
 
     def words(self, vocabulary: int) -> list[int]:
