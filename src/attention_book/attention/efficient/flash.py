@@ -177,11 +177,11 @@ class _Backward(torch.autograd.Function):
             to_rows = torch.zeros_like(queries[..., rows, :])
             for columns in tiling.columns(keys, rows):
                 start = columns.start
-                scores = tiling.scores(queries, keys, mask, rows, columns)
-                weights = (scores - log_totals[..., rows, :]).exp()
+                weights = tiling.scores(queries, keys, mask, rows, columns)
+                weights = (weights - log_totals[..., rows, :]).exp_()
                 to_values[start] = to_values[start] + weights.mT @ arriving
-                to_weights = arriving @ values[..., columns, :].mT
-                to_scores = weights * (to_weights - inner[..., rows, :]) * tiling.scale
+                to_scores = arriving @ values[..., columns, :].mT
+                to_scores = (to_scores - inner[..., rows, :]).mul_(weights).mul_(tiling.scale)
                 to_rows = to_rows + to_scores @ keys[..., columns, :]
                 to_keys[start] = to_keys[start] + to_scores.mT @ queries[..., rows, :]
             to_queries.append(to_rows)

@@ -93,7 +93,7 @@ class LayerConfig:
 
     @property
     def ends_in_norm(self) -> bool:
-        """Whether a norm ends each stack: with pre-norm nothing else has normalized its output."""
+        """Whether a norm ends each stack; with pre-norm nothing else has normalized its output."""
         return self.norm == "pre" if self.final_norm is None else self.final_norm
 
     @property
