@@ -171,7 +171,7 @@ def look_back(
     grown = new if past is None else past.append(new)
     if token.shape[1] > 1:
         found = attention(token, grown, offset=offset, is_causal=True)
-    else:  # all that is there came before; a layer with a window knows so, and needs no mask
+    else:  # all that is there came before; a window needs no mask for it
         found = attention(token, grown, offset=offset)
     return add_norm.add(x, found), grown
 
