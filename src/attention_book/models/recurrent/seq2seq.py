@@ -78,7 +78,10 @@ class Seq2Seq(ResettableModel):
         """
         if target_input.shape[1] == 0:
             bos = self.config.bos
-            raise ValueError(f"target: expected <bos> = {bos} as the first token, got nothing")
+            raise ValueError(
+                f"target: expected <bos> = {bos} as the first token, "
+                "got nothing"
+            )  # fmt: skip
         run = self.decoder.run(target_input, self.start(memory))
         logits: Logits = self.decoder.readout(run.features)
         return logits
