@@ -43,8 +43,8 @@ def token_labels(
     """Return what people see of tokens: as many labels, which joined are the text.
 
     A blank is a blank, so that " the" and "the" differ. A character that is cut into several
-    tokens stands in each, with a mark: 在(1/2) and 在(2/2) are its two parts. Bytes that belong to
-    no character are hexadecimal, ``<E6 AC>``. The ``##`` of WordPiece, which says that a token
+    tokens stands in each, with a mark: ``在(1/2)``, ``在(2/2)`` are its parts. Bytes that belong
+    to no character are hexadecimal, ``<E6 AC>``. The ``##`` of WordPiece, which says that a token
     goes on with a word, stays.
 
     Without ``spelling`` and ``tokenizer`` the whole sequence decides: it is read as byte-level

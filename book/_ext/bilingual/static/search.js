@@ -179,7 +179,7 @@
       const own = terms(other);
       if (own.every(stands)) return own;
     }
-    for (let length = whole.length - 1; length > (term.cjk ? 0 : 2); length -= 1) {
+    for (let length = whole.length - 1; length > (term.cjk ? 0 : Math.max(2, whole.length / 2)); length -= 1) {
       for (let at = 0; at + length <= (term.cjk ? whole.length : length); at += 1) {
         const part = terms(whole.slice(at, at + length));
         if (part.length === 1 && stands(part[0])) return part;

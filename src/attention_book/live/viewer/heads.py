@@ -43,7 +43,7 @@ class HeadViewer(Viewer):
 
     Tokens are shown as people read them (:func:`~attention_book.foundations.token_labels`): of
     ``Ġthe`` and ``▁the`` is seen ␣the, and a character that is cut into bytes with its part, as
-    in 在(1/2). A sentence of Hebrew or Arabic runs from right to left.
+    in ``在(1/2)``. A sentence of Hebrew or Arabic runs from right to left.
 
     Args:
         attention: What :func:`~attention_book.inspection.capture_attention` gives; the kinds
