@@ -59,10 +59,10 @@ def tokenize(text: str, language: str) -> tuple[str, ...]:
     splitting of *Dive into Deep Learning* (section 10.5).
 
     Chinese: each character is a token, unless the writer has marked the words: with a blank
-    between two Chinese characters (``欢迎 来``), between a word and a mark that closes (``救命 ！``)
-    or one that opens. Then blanks are the boundaries. A blank beside Latin letters or digits or behind
-    a mark is typography, and so is one of another kind, such as the full-width one; none of
-    them marks words. Runs of Latin letters and digits stay together, and the marks
+    between two Chinese characters (``欢迎 来``), between a word and a mark that closes
+    (``救命 ！``) or one that opens. Then blanks are the boundaries. A blank beside Latin letters or
+    digits or behind a mark is typography, and so is one of another kind, such as the full-width
+    one; none of them marks words. Runs of Latin letters and digits stay together, and the marks
     ``。！？，、；：`` are tokens, in either case; Japanese characters are like Chinese ones.
 
     Text is brought to Unicode's composed form (NFC), so that é is one
