@@ -153,9 +153,9 @@ IGNORE_MASK = Exercise(
             "not-masked",
             _unmasked,
             Bilingual(
-                "`ignore` 没有起作用（对整数取 `~`，0 变成 −1，不是 True 与 False 互换）。",
-                "`ignore` has no effect. (`~` turns an integer 0 into −1; it does not exchange True"
-                " and False there.)",
+                "`ignore` 没有起作用。对整数取 `~`，0 变成 −1，不是 True 与 False 互换。",
+                "`ignore` has no effect. Of an integer 0, `~` makes −1: it does not exchange True"
+                " and False there.",
             ),
         ),
         Mistake("filled-with-zero", _filled(0.0), _ZERO),

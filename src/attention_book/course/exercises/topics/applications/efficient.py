@@ -302,11 +302,6 @@ def _number_by_number(keys: Tensor, num_heads: int) -> Tensor:
     return keys.repeat_interleave(num_heads // heads).reshape(batch, num_heads, *rest)
 
 
-_AXIS = Bilingual(
-    "轴错了：复制的是头（第 1 轴），不是别的轴。",
-    "The wrong axis: copy the heads (axis 1), and nothing else.",
-)
-
 REPEAT_KEY_HEADS = Exercise(
     name="repeat-key-heads",
     task=Bilingual(
@@ -343,8 +338,22 @@ REPEAT_KEY_HEADS = Exercise(
                 "The wrong axis: copy the heads (axis 1), not the keys.",
             ),
         ),
-        Mistake("along-features", _along(-1), _AXIS),
-        Mistake("along-the-batch", _along(0), _AXIS),
+        Mistake(
+            "along-features",
+            _along(-1),
+            Bilingual(
+                "轴错了：复制的是头（第 1 轴），不是每个键里的数。",
+                "The wrong axis: copy the heads (axis 1), not the numbers of a key.",
+            ),
+        ),
+        Mistake(
+            "along-the-batch",
+            _along(0),
+            Bilingual(
+                "轴错了：复制的是头（第 1 轴），不是句子。",
+                "The wrong axis: copy the heads (axis 1), not the examples of the batch.",
+            ),
+        ),
         Mistake(
             "not-repeated",
             lambda keys, num_heads: keys.clone(),
