@@ -12,6 +12,8 @@ INSTALL_pip := $(BIN)/python -m pip install --no-compile --disable-pip-version-c
 INSTALL_uv := $(BIN)/uv pip install --python $(BIN)/python
 INSTALLED := $(VENV)/.installed
 SITE := book/_build/html
+# Plain Sphinx, every warning an error; `jupyter-book build book/` gives the same site.
+SPHINX_BUILD := $(BIN)/sphinx-build -W --keep-going -b html -d book/_build/.doctrees book $(SITE)
 # The Transformers that ours is measured beside; d2l without the old versions that it asks for.
 PEERS := .venv-peers
 D2L := d2l==1.0.3
@@ -54,7 +56,7 @@ $(INSTALLED): constraints.txt pyproject.toml
 	@touch $@
 
 book: $(INSTALLED)
-	@$(YIELDING) $(BIN)/jupyter-book build book/
+	@$(YIELDING) $(SPHINX_BUILD)
 	@echo "Open $(CURDIR)/$(SITE)/index.html"
 
 # With --jobs these take what the tests and the book leave.
@@ -95,7 +97,7 @@ pdf: book
 
 # The site as it is published: the same, with these files and the links to them.
 downloads: zip pdf
-	BOOK_DOWNLOADS=$(CURDIR)/book/_build $(BIN)/jupyter-book build book/
+	BOOK_DOWNLOADS=$(CURDIR)/book/_build $(SPHINX_BUILD)
 	$(BIN)/pytest tests/site/test_links.py tests/site/test_downloads.py
 
 notebooks: $(INSTALLED)

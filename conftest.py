@@ -9,7 +9,7 @@ from sybil import Sybil
 from sybil.parsers.myst import DocTestDirectiveParser, PythonCodeBlockParser, SkipParser
 
 # The extensions run inside Sphinx; tests/book covers them. What the build wrote is not source.
-collect_ignore = ["book/_ext", "book/_build", "benchmarks", "scripts", "audit"]
+collect_ignore = ["book/conf.py", "book/_ext", "book/_build", "benchmarks", "scripts", "audit"]
 
 # Before anything imports the package: the tests check the data too (foundations.strict).
 os.environ.setdefault("ATTENTION_BOOK_STRICT", "1")

@@ -157,7 +157,7 @@ async function weights(browser, base) {
 }
 
 if (!existsSync(path.join(site, MATHS_PAGE))) {
-  console.error(`no built site at ${site}: run jupyter-book build book/ first`);
+  console.error(`no built site at ${site}: run make book first`);
   process.exit(1);
 }
 const executablePath = process.env.CHROME_PATH ||

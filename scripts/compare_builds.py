@@ -2,7 +2,8 @@
 
     python scripts/compare_builds.py [--executed book/_build]
 
-A date, a random id or a path of this machine in a page would show up here. With ``--executed`` both
+One is built by `jupyter-book build`, the other by plain `sphinx-build`. A date, a random id or a
+path of this machine in a page would show up here. With ``--executed`` both
 begin with the executed cells of another build, which takes minutes rather than a quarter of an
 hour; what differs from one execution to the next is not seen then.
 """
@@ -23,7 +24,18 @@ SOURCES = ("book", "src", "notebooks", "pyproject.toml", "constraints.txt")
 NOT_PUBLISHED = {".buildinfo"}
 #: Where a build keeps what it has executed.
 KEPT = ".jupyter_cache"
-JUPYTER_BOOK = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+#: The two commands that build a book, in the folder above it.
+JUPYTER_BOOK = (
+    sys.executable,
+    "-c",
+    "from jupyter_book.cli.main import main; main()",
+    "build",
+    "book",
+)
+SPHINX = (
+    *(sys.executable, "-m", "sphinx", "-W", "--keep-going", "-b", "html"),
+    *("-d", "book/_build/.doctrees", "book", "book/_build/html"),
+)
 
 
 def copy_sources(root: Path, target: Path) -> None:
@@ -36,7 +48,9 @@ def copy_sources(root: Path, target: Path) -> None:
             shutil.copy2(source, target / name)
 
 
-def build_copy(root: Path, target: Path, executed: Path | None = None) -> Path:
+def build_copy(
+    root: Path, target: Path, executed: Path | None = None, command: tuple[str, ...] = SPHINX
+) -> Path:
     """Build a copy of the book, with the executed cells of another build if given; return its site.
 
     Raises:
@@ -46,7 +60,6 @@ def build_copy(root: Path, target: Path, executed: Path | None = None) -> Path:
     copy_sources(root, target)
     if executed is not None:
         shutil.copytree(executed / KEPT, target / "book" / "_build" / KEPT)
-    command = [*JUPYTER_BOOK, "build", "book/"]
     environment = {**os.environ, "ATTENTION_BOOK_TIMINGS": "0"}  # no two are the same
     done = subprocess.run(
         command, cwd=target, env=environment, capture_output=True, text=True, check=False
@@ -81,8 +94,8 @@ def main(root: Path = ROOT) -> int:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         sites = [
-            build_copy(root, Path(folder, name, "repo"), given.executed)
-            for name in ("one", "a-longer-name")
+            build_copy(root, Path(folder, name, "repo"), given.executed, command)
+            for name, command in (("one", SPHINX), ("a-longer-name", JUPYTER_BOOK))
         ]
         differing = differences(*sites)
         for name in differing:

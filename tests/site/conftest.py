@@ -71,8 +71,8 @@ def site() -> Path:
     """The folder of the built site."""
     if not (SITE / "intro.html").is_file():
         if os.environ.get("BOOK_REQUIRE_BROWSER"):
-            pytest.fail(f"no built site at {SITE}: run jupyter-book build book/ first")
-        pytest.skip(f"no built site at {SITE}: run jupyter-book build book/ first")
+            pytest.fail(f"no built site at {SITE}: run make book first")
+        pytest.skip(f"no built site at {SITE}: run make book first")
     return SITE
 
 
