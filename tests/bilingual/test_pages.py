@@ -25,7 +25,7 @@ MARKDOWN = """(to-markdown)=
 填充的词元
 不该得到权重。
 
-第二段。
+第二段说"好"。
 :::
 :::{en}
 Padding gets no weight.
@@ -59,6 +59,8 @@ RESTRUCTURED = """.. _to-rest:
 .. en::
 
    See :ref:`to-markdown`.
+
+:zh:`用 \\`\\`softmax\\`\\` 归一化` :en:`use \\`\\`softmax\\`\\` to normalize`
 """
 
 
@@ -94,8 +96,8 @@ def test_blocks_stand_in_pairs_paragraph_by_paragraph(built: Project) -> None:
     pair = "//div[contains(@class, 'bl-pair')]"
     assert texts(page, f"{pair}/div[@lang='zh-Hans']") == [
         "填充的词元不该得到权重。",
-        "第二段。",
-    ], "a line break in Chinese is no blank"
+        "第二段说“好”。",
+    ], "a line break in Chinese is no blank, and straight quotes are curled"
     assert texts(page, f"{pair}/div[@lang='en']") == [
         "Padding gets no weight.",
         "A second paragraph.",
@@ -103,6 +105,7 @@ def test_blocks_stand_in_pairs_paragraph_by_paragraph(built: Project) -> None:
 
 
 def test_maths_and_code_may_stand_inside_a_role(built: Project) -> None:
+    assert texts(built.page("restructured"), "//p/span[@lang]//code") == ["softmax"] * 2
     page = built.page("markdown")
     inside = "//div[contains(@class, 'note')]/p[last()]/span[@lang='zh-Hans']"
     assert texts(page, f"{inside}//code") == ["softmax"]

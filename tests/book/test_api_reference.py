@@ -50,7 +50,7 @@ def pool(queries: Queries, *, width: float = 1.0) -> Weights:
     >>> pool(1)
     """
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sample:
     """What was drawn.
 
@@ -59,6 +59,7 @@ class Sample:
     """
 
     output: Queries
+    sizes: tuple[int, int] = (1, 1)
 
 class Layer(torch.nn.Module):
     """A layer."""
@@ -68,6 +69,10 @@ class Layer(torch.nn.Module):
 
     def weights(self, queries: Queries) -> Weights:
         """Return :func:`pool`."""
+
+    @property
+    def d_out(self) -> int:
+        """The size of what comes out."""
 
 __all__ = ["NAMES", "Layer", "Sample"]
 ''',
@@ -169,11 +174,14 @@ def test_entries_are_complete_and_linked_both_ways(book):
     assert "讲解" in text_of(back)
     assert "Lesson" in text_of(back)
     sample = entry(api, "tiny.attention.Sample")
-    assert "Sample(output: Queries)" in text_of(sample[0])
+    assert "Sample(*, output: Queries, sizes: tuple[int, int] = (1, 1))" in text_of(sample[0])
     assert sample.xpath('.//a[@href="mention.html"]'), "else the first chapter that mentions it"
     layer = entry(api, "tiny.attention.Layer")
     assert "Layer(*, d_q: int)" in text_of(layer[0])
     assert layer.xpath('.//dt[@id="tiny.attention.Layer.weights"]')
+    d_out = text_of(entry(api, "tiny.attention.Layer.d_out"))
+    assert d_out.startswith("property d_out")
+    assert "int" in d_out
     assert layer.xpath('.//a[@href="show.html#sec-showing"]')
     assert "The names of everything." in text_of(entry(api, "tiny.attention.NAMES"))
     assert 'href="api.html#tiny.pool"' in book.page("intro")

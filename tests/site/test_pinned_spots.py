@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
-import sphinx
 import sphinx_book_theme
-from bilingual import labels, search
+from bilingual import labels
 from bilingual.marks import pick
 from bilingual.nodes import LanguageInline
 from bilingual.pages import BilingualTemplates
@@ -32,7 +31,6 @@ PYDATA = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_th
 SCRIPTED = {"dropdown-menu-dark", "show", "active", "current", "scrolled", "fade", "tooltip",
             "tooltip-inner", "tooltip-arrow", "bs-tooltip-auto", "pst-sidebar-hidden"}  # fmt: skip
 BOOK = Path(sphinx_book_theme.__file__).parent / "theme" / "sphinx_book_theme"
-SPHINX = Path(sphinx.__file__).parent
 OURS = Path(labels.__file__).parents[1]
 
 
@@ -65,8 +63,6 @@ def test_sphinx_search_has_a_switch() -> None:
     assert StandaloneHTMLBuilder.search is True
     source = inspect.getsource(StandaloneHTMLBuilder)
     assert "if self.search:" in source
-    assert "js_stemmer_code" in (SPHINX / "search" / "en.py").read_text("utf8")
-    assert "var Stemmer" in search.SearchEnglish.js_stemmer_code
 
 
 @pytest.mark.parametrize(

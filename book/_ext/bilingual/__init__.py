@@ -36,6 +36,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", nodes.split_captions, priority=600)
     app.connect("doctree-read", nodes.name_glossary_languages)
     app.connect("config-inited", pages.configure, priority=900)
+    app.connect("builder-inited", pages.quote_chinese)
     app.connect("html-page-context", pages.page_context, priority=900)
     for part in PARTS:
         app.setup_extension(part)

@@ -8,11 +8,30 @@ side by side; `PerPage` does both.
 from __future__ import annotations
 
 from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.environment import BuildEnvironment
 
 T = TypeVar("T")
+
+_BUILDERS: WeakKeyDictionary[BuildEnvironment, Builder] = WeakKeyDictionary()
+
+
+def builder_of(env: BuildEnvironment) -> Builder:
+    """Return what a running build writes with, for whoever is handed its environment alone."""
+    return _BUILDERS[env]
+
+
+def note_builder(app: Sphinx) -> None:
+    _BUILDERS[app.env] = app.builder
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Set up what `builder_of` needs; who calls it, sets this up."""
+    app.connect("builder-inited", note_builder, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 class PerPage(Generic[T]):

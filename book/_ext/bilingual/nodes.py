@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from docutils import nodes
+from docutils.parsers.rst.states import Struct
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
@@ -75,13 +76,16 @@ class LanguageRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         node = LanguageInline(self.rawtext, "", language=self.name)
         self.set_source_info(node)
-        renderer = getattr(self.inliner, "_renderer", None)
-        if renderer is None:
-            node += nodes.Text(self.text)
-        else:  # MyST: math, emphasis, code and links may stand inside
-            with renderer.current_node_context(node):
-                renderer.nested_render_text(self.text, self.lineno, inline=True)
-        return [node], []
+        # Math, emphasis, code and links may stand inside.
+        inliner = self.inliner
+        memo = Struct(
+            document=inliner.document, reporter=inliner.reporter, language=inliner.language
+        )
+        outer = inliner.parent
+        inside, messages = inliner.parse(self.text, self.lineno, memo, node)
+        inliner.parent = outer
+        node += inside
+        return [node], messages
 
 
 class DropBlanksBetweenLanguages(SphinxTransform):

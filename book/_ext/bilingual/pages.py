@@ -11,7 +11,7 @@ from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.config import Config
 from sphinx.jinja2glue import BuiltinTemplateLoader
 
-from bilingual.marks import pick, resolve, split_pair
+from bilingual.marks import LANGUAGES, pick, resolve, split_pair
 from bilingual.nodes import language_of
 
 HERE = Path(__file__).parent
@@ -46,6 +46,11 @@ def configure(app: Sphinx, config: Config) -> None:
     if config.html_theme in ARTICLE_HEADERS:
         header = ["language-toggle.html", *ARTICLE_HEADERS[config.html_theme]]
         config.html_theme_options["article_header_end"] = header
+
+
+def quote_chinese(app: Sphinx) -> None:
+    """Curl quotes in Chinese, too: docutils asks its table for the language of a block."""
+    app.env.settings["smartquotes_locales"] = [(LANGUAGES["zh"].lower(), "“”‘’")]
 
 
 def page_context(

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bilingual.environment import PerBook, PerPage, reading_order
+from bilingual.environment import PerBook, PerPage, builder_of, reading_order
 from bilingual.marks import mark
 from bilingual.nodes import LanguageInline
 from docutils import nodes
@@ -124,11 +124,12 @@ class LinkIntroductions(SphinxPostTransform):
             LanguageInline("", text, language=language) for language, text in INTRODUCED.items()
         ]
         inside = nodes.inline("", "", nodes.Text(use.title))
-        link = make_refnode(self.app.builder, self.env.docname, page, use.anchor, inside)
+        link = make_refnode(builder_of(self.env), self.env.docname, page, use.anchor, inside)
         return nodes.paragraph("", "", *words, link, classes=["glossary-introduced"])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("bilingual.environment")
     app.add_config_value("lesson_introductions", [], "env", types=[list])
     app.connect("doctree-read", read_page, priority=900)  # before the search collects
     app.add_post_transform(LinkIntroductions)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from bilingual.environment import PerPage
+from bilingual.environment import PerPage, builder_of
 from bilingual.marks import Bilingual
 from bilingual.nodes import language_of
 from docutils import nodes
@@ -110,7 +110,7 @@ class LinkNumbers(SphinxPostTransform):
             if target in ANCHORS.of(self.env).get(page, []):
                 words, here = re.sub(r"^-(?=\d)", "−", number.astext()), self.env.docname
                 text = nodes.Text(words)
-                link = make_refnode(self.app.builder, here, page, target, text, title(number))
+                link = make_refnode(builder_of(self.env), here, page, target, text, title(number))
                 link["classes"].append("number-link")
                 number.replace_self(link)
 
@@ -139,6 +139,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     done = {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
     if "myst_nb" not in app.extensions:
         return done  # a project without cells
+    app.setup_extension("bilingual.environment")
     app.setup_extension("lesson.evidence_cells")
     execution: Any = myst_nb_execution  # it offers no hook
     execution.extract_glue_data = noting_cells(execution.extract_glue_data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from bilingual.environment import PerBook, PerPage, reading_order
+from bilingual.environment import PerBook, PerPage, builder_of, reading_order
 from bilingual.nodes import LanguageInline
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -86,7 +86,7 @@ class ListSources(SphinxPostTransform):
 
     def link(self, page: str, anchor: str, words: list[nodes.Node]) -> nodes.reference:
         inside = nodes.inline("", "", *words)
-        return make_refnode(self.app.builder, self.env.docname, page, anchor, inside)
+        return make_refnode(builder_of(self.env), self.env.docname, page, anchor, inside)
 
     def nothing(self) -> nodes.paragraph:
         words = [LanguageInline("", text, language=language) for language, text in EMPTY.items()]
@@ -94,6 +94,7 @@ class ListSources(SphinxPostTransform):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("bilingual.environment")
     app.add_node(SourcesHere)
     app.add_directive("sources-list", SourcesListDirective)
     app.add_post_transform(ListSources)

@@ -19,6 +19,7 @@ from pathlib import Path
 from bilingual.environment import PerPage
 from evidence.execution.keyed_execution import TRAINED, TRAINED_VARIABLE
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -34,9 +35,9 @@ WRITERS = ("export.py", "examples.py", "exported.py")
 RECORDED = Path("data") / "runs"
 
 
-def folder_of(app: Sphinx) -> Path:
+def folder_of(build: Sphinx | Builder) -> Path:
     """Return where the build keeps the models' files, as they stand below ``_static``."""
-    return Path(app.doctreedir) / "live_models" / "live" / "models"
+    return Path(build.doctreedir) / "live_models" / "live" / "models"
 
 
 def offer(app: Sphinx, config: Config) -> None:
@@ -50,7 +51,7 @@ def key_of(name: str, trained: Path) -> str:
     """Return what a model's files depend on, as a short number."""
     digest = hashlib.sha256(trained.name.encode())
     for path in sorted(trained.glob(f"{name}-*.safetensors")):
-        digest.update(f"{path.name} {path.stat().st_mtime_ns}\n".encode())
+        digest.update(f"{path.name} {path.stat().st_size}\n".encode())  # a recipe's key is its name
     for writer in WRITERS:
         digest.update((LIVE / writer).read_bytes())
     return digest.hexdigest()[:16]

@@ -41,7 +41,7 @@ class Translator(LiveFigure):
 
 def visit(writer: Any, node: place_of_translator) -> None:
     """Write the example of the first model, and what the scripts need to go on from there."""
-    folder = folder_of(writer.builder.app)
+    folder = folder_of(writer.builder)
     files = [folder / f"{name}.example.js" for name in node["models"]]
     texts = [object_in(path.read_text(encoding="utf8")) for path in files if path.is_file()]
     if len(texts) == len(files):  # otherwise the failed export has its warning

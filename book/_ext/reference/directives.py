@@ -9,6 +9,7 @@ from bilingual.environment import PerBook, PerPage
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -38,7 +39,7 @@ class Reference:
 
 
 #: What is known in each running build.
-REFERENCES: WeakKeyDictionary[Sphinx, Reference] = WeakKeyDictionary()
+REFERENCES: WeakKeyDictionary[BuildEnvironment, Reference] = WeakKeyDictionary()
 #: The names that each page has an entry for.
 ENTRIES = PerPage[list[str]]("api_entries")
 #: The page with the table of tensor types.
@@ -53,7 +54,7 @@ class ApiDirective(SphinxDirective):
 
     @property
     def reference(self) -> Reference:
-        return REFERENCES[self.env.app]
+        return REFERENCES[self.env]
 
     def note_files(self, module: str) -> None:
         """Read this page again when the module's names or the summaries change."""

@@ -42,7 +42,7 @@ def sign_as_written(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str | None] | None:
     """Show the shapes' names instead of what they stand for."""
-    reference = REFERENCES[app]
+    reference = REFERENCES[app.env]
     for owner in (name, name.rpartition(".")[0]):
         definition = reference.names.get(owner)
         if definition is None:
@@ -61,7 +61,7 @@ def member(definition: Definition, name: str) -> ast.stmt | None:
 
 def lay_out_entries(app: Sphinx, doctree: nodes.document) -> None:
     """Mark docstrings as English; add the Chinese line and the place of the link back."""
-    reference = REFERENCES[app]
+    reference = REFERENCES[app.env]
     for entry in list(doctree.findall(addnodes.desc)):
         signature, content = entry.children[0], entry.children[-1]
         assert isinstance(signature, addnodes.desc_signature)
@@ -92,7 +92,7 @@ def english_parts(content: nodes.Element) -> Iterator[nodes.Node]:
 
 def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
     """Every public name has one entry and one summary, and nothing else has."""
-    reference = REFERENCES[app]
+    reference = REFERENCES[app.env]
     entries = [name for names in ENTRIES.of(env).values() for name in names]
     if not entries:
         return  # a book without a reference
@@ -109,7 +109,7 @@ def check_complete(app: Sphinx, env: BuildEnvironment) -> None:
 
 
 def start(app: Sphinx) -> None:
-    REFERENCES[app] = Reference(app)
+    REFERENCES[app.env] = Reference(app)
     # autodoc must document the package beside the book, not another installed copy
     sys.path.insert(0, str(Path(app.srcdir).parent / "src"))
 
@@ -124,6 +124,9 @@ def add_stylesheet(
 def set_docstring_style(app: Sphinx, config: Any) -> None:
     config.html_static_path.append(str(STATIC))
     config.autodoc_typehints = "none"  # signatures come from the source
+    if "autodoc_use_legacy_class_based" in config:
+        # Sphinx 9 reads anew; there it takes no signature of ours where it found none (properties).
+        config.autodoc_use_legacy_class_based = True
     config.python_maximum_signature_line_length = 60  # a longer one: a line for each parameter
     config.autodoc_member_order = "bysource"
     config.napoleon_use_ivar = True  # a dataclass's fields are listed, not indexed one by one
@@ -137,7 +140,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     for name, directive in (("api", Api), ("api-table", ApiTable), ("api-shapes", ApiShapes)):
         app.add_directive(name, directive)
     app.add_directive("api-command", ApiCommand)
-    app.connect("config-inited", set_docstring_style)
+    app.connect("config-inited", set_docstring_style, priority=400)  # before autodoc reads it
     app.connect("builder-inited", start)
     app.connect("autodoc-process-signature", sign_as_written)
     app.connect("doctree-read", lay_out_entries)

@@ -80,7 +80,7 @@ class NotedLiteralInclude(LiteralInclude):
 
 def shown_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
     """Yield the public names whose source a page shows, and where."""
-    names = REFERENCES[app].names
+    names = REFERENCES[app.env].names
     by_place = {(str(d.file), name.rpartition(".")[2]): name for name, d in names.items()}
     by_short = {name.rpartition(".")[2]: name for name in names}
     for node in doctree.findall(nodes.Element):
@@ -96,7 +96,7 @@ def shown_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nod
 
 
 def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
-    names = REFERENCES[app].names
+    names = REFERENCES[app.env].names
     for node in doctree.findall(addnodes.pending_xref):
         target = node.get("reftarget", "").removeprefix("~")
         if node.get("refdomain") == "py":
@@ -107,7 +107,7 @@ def mentioned_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str,
 
 def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, nodes.Node]]:
     """Yield the public names that the cells of a page use, as they were imported there."""
-    names = REFERENCES[app].names
+    names = REFERENCES[app.env].names
     by_short = {name.rpartition(".")[2]: name for name in names}
     imported: dict[str, str] = {}  # the name in the cells → the name in the package
     for cell in doctree.findall(nodes.container):
@@ -119,7 +119,7 @@ def called_names(app: Sphinx, doctree: nodes.document) -> Iterator[tuple[str, no
             continue  # whoever executes the cell has told
         for node in ast.walk(code):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                imported |= imports_of(node, REFERENCES[app].package)
+                imported |= imports_of(node, REFERENCES[app.env].package)
         for short in used_names(code, imported):
             if short in by_short:
                 yield by_short[short], cell
@@ -169,7 +169,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 
 def explanations(app: Sphinx) -> dict[str, tuple[str, Place]]:
     """Return how and where each name is explained."""
-    explained, names = EXPLAINED.of(app.env), REFERENCES[app].names
+    explained, names = EXPLAINED.of(app.env), REFERENCES[app.env].names
     pages = [explained[d] for d in reading_order(app.env) if d in explained]
     found: dict[str, tuple[str, Place]] = {}
     for kind in KINDS:
@@ -228,7 +228,7 @@ def resolve_foreign_names(
     """Resolve what the domain cannot: tensor types, names by their inner path, foreign names."""
     if node.get("refdomain") != "py":
         return None
-    reference = REFERENCES[app]
+    reference = REFERENCES[app.env]
     target = node["reftarget"]
     first, short = target.partition(".")[0], target.rpartition(".")[2]
     shape = f"{reference.shapes}.{short}"

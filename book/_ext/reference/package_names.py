@@ -128,5 +128,8 @@ def _class_signature(node: ast.ClassDef) -> tuple[str, str]:
     if any("Protocol" in ast.unparse(base) for base in node.bases):
         return "", ""
     fields = [ast.unparse(m) for m in node.body if isinstance(m, ast.AnnAssign)]
-    is_dataclass = any("dataclass" in ast.unparse(d) for d in node.decorator_list)
+    decorators = [ast.unparse(each) for each in node.decorator_list]
+    is_dataclass = any("dataclass" in each for each in decorators)
+    if any("dataclass" in each and "kw_only=True" in each for each in decorators):
+        fields.insert(0, "*")
     return (f"({', '.join(fields)})" if is_dataclass else "()"), ""

@@ -10,13 +10,25 @@ import atexit
 import gc
 import os
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-import pybtex.plugin
 from docutils.nodes import Element
+from pybtex.plugin import find_plugin, register_plugin
 from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.domains.std import StandardDomain
 from sphinx.environment import BuildEnvironment
+
+#: What citations are made with, as sphinxcontrib-bibtex asks for it.
+PLUGINS = (
+    ("pybtex.backends", "docutils"),
+    ("pybtex.backends", "plaintext"),
+    ("pybtex.style.formatting", "alpha"),
+    ("pybtex.style.labels", "alpha"),
+    ("pybtex.style.names", "last"),
+    ("pybtex.style.names", "plain"),
+    ("pybtex.style.sorting", "author_year_title"),
+)
 
 
 class ReadPages:
@@ -35,12 +47,13 @@ class QuickStandardDomain(StandardDomain):
 
     pages: ReadPages | None = None
 
-    def _resolve_numref_xref(
-        self, env: BuildEnvironment, *place: Any, **more: Any
+    def resolve_xref(
+        self, env: BuildEnvironment, page: str, builder: Builder, kind: str, *place: Any
     ) -> Element | None:
-        self.pages = self.pages or ReadPages(env)
-        pages: Any = self.pages
-        return super()._resolve_numref_xref(pages, *place, **more)
+        if kind == "numref":
+            self.pages = self.pages or ReadPages(env)
+            env = cast(BuildEnvironment, self.pages)
+        return super().resolve_xref(env, page, builder, kind, *place)
 
 
 def write_side_by_side(app: Sphinx, env: BuildEnvironment) -> None:
@@ -55,6 +68,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(100_000, 20, 100)  # look for cycles a hundred times less often
     atexit.register(gc.freeze)  # and not at all in what goes with the process
     app.connect("env-check-consistency", write_side_by_side)
-    pybtex.plugin._load_entry_point = cache(pybtex.plugin._load_entry_point)
+    for group, name in PLUGINS:
+        register_plugin(group, name, find_plugin(group, name), force=True)
     app.add_domain(QuickStandardDomain, override=True)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

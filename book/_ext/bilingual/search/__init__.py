@@ -22,7 +22,6 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
-from sphinx.search.en import SearchEnglish
 
 from bilingual.environment import PerPage, reading_order
 from bilingual.marks import is_marked, pick
@@ -128,7 +127,6 @@ def write_index(app: Sphinx, exception: Exception | None) -> None:
     spellings = _as_json({"characters": variants(text), "words": app.config.bilingual_other_words})
     script = f"window.bookIndex={text};\nwindow.bookSpellings={spellings};\n"
     _write_if_new(Path(app.outdir) / "search-index.js", script)
-    _write_if_new(Path(app.outdir) / "_static" / "porter-stemmer.js", SearchEnglish.js_stemmer_code)
 
 
 def _as_json(value: object) -> str:

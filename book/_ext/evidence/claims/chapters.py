@@ -44,7 +44,6 @@ class Claim:
         self.code = "\n".join(each.code for each in found)
         self.cell = cell
         self.is_law = all(each.kind == "law" for each in found)
-        self.has_maths = any(any(word.findall(nodes.math)) for word in self.words)
 
     def __repr__(self) -> str:
         parts = "".join(node.pformat() for node in [*self.words, *self.section])

@@ -11,7 +11,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from bilingual.environment import PerBook, PerPage
+from bilingual.environment import PerBook, PerPage, builder_of
 from bilingual.marks import Bilingual
 from bilingual.nodes import LanguageInline
 from docutils import nodes
@@ -53,18 +53,18 @@ class ClaimsListDirective(SphinxDirective):
     """``{claims-list}``: every claim of the book."""
 
     def run(self) -> list[nodes.Node]:
-        LISTS.of(self.env)[self.env.docname] = record_digest(self.env.app)
+        LISTS.of(self.env)[self.env.docname] = record_digest(self.env)
         return [ClaimsHere()]
 
 
-def record_digest(app: Sphinx) -> str:
+def record_digest(env: BuildEnvironment) -> str:
     """Return a digest of the robustness run's record."""
-    return hashlib.sha256(robustness_text(app).encode()).hexdigest()
+    return hashlib.sha256(robustness_text(env).encode()).hexdigest()
 
 
 def outdated(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
     """Read a list again after another robustness run."""
-    now = record_digest(app)
+    now = record_digest(env)
     return [page for page, digest in LISTS.of(env).items() if digest != now]
 
 
@@ -73,11 +73,9 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     pages = sorted(LISTS.of(env))
     for page in pages:
         outline(env, page)
-        if any(claim.has_maths for _, claims in claims_in_order(env) for claim in claims):
-            env.get_domain("math").data["has_equations"][page] = True  # for its stylesheet
     facts = [(page, number_of(env, page), claims) for page, claims in claims_in_order(env)]
     numbers = [measured_on(env, page) for page, _ in claims_in_order(env)]
-    digest = hashlib.sha256(repr((pages, facts, numbers, robustness(app))).encode()).hexdigest()
+    digest = hashlib.sha256(repr((pages, facts, numbers, robustness(env))).encode()).hexdigest()
     return pages if LIST_DIGEST.update(env, digest) else []
 
 
@@ -109,7 +107,7 @@ class ListClaims(SphinxPostTransform):
     default_priority = 2  # before glued values of other pages and references are resolved
 
     def run(self, **kwargs: Any) -> None:
-        self.record = robustness(self.app)
+        self.record = robustness(self.env)
         for here in list(self.document.findall(ClaimsHere)):
             chapters = [self.chapter(*each) for each in claims_in_order(self.env)]
             here.replace_self(chapters)
@@ -141,7 +139,7 @@ class ListClaims(SphinxPostTransform):
         for language, paragraph in last_paragraphs(words):
             title = in_language(claim.section, language)
             link = make_refnode(
-                self.app.builder, self.env.docname, page, f"claim-{claim.slug}", title
+                builder_of(self.env), self.env.docname, page, f"claim-{claim.slug}", title
             )
             link["classes"].append("claim-place")
             paragraph += [nodes.Text(" "), link]
@@ -156,7 +154,7 @@ class ListClaims(SphinxPostTransform):
 
     def link_to_cell(self, page: str, target: str) -> nodes.paragraph:
         words = nodes.inline("", "", *both(CELL.zh, CELL.en))
-        link = make_refnode(self.app.builder, self.env.docname, page, target, words)
+        link = make_refnode(builder_of(self.env), self.env.docname, page, target, words)
         return nodes.paragraph("", "", link, classes=["claim-cell"])
 
 
@@ -187,6 +185,7 @@ def add_static(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("bilingual.environment")
     app.add_node(ClaimsHere)
     app.add_directive("claims-list", ClaimsListDirective)
     app.add_post_transform(ListClaims)

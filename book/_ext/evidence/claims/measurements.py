@@ -67,15 +67,15 @@ def by_name(found: list[Measurement]) -> dict[str, list[Measurement]]:
     return names
 
 
-def robustness_text(app: Sphinx) -> str:
+def robustness_text(env: BuildEnvironment) -> str:
     """Return the record of the robustness run as it is written; "" where there was none."""
-    path = Path(app.srcdir).parent / RECORD
+    path = Path(env.srcdir).parent / RECORD
     return path.read_text(encoding="utf8") if path.is_file() else ""
 
 
-def robustness(app: Sphinx) -> dict[str, Any]:
+def robustness(env: BuildEnvironment) -> dict[str, Any]:
     """Return the record of the robustness run; empty where there was none."""
-    record: dict[str, Any] = json.loads(robustness_text(app) or "{}")
+    record: dict[str, Any] = json.loads(robustness_text(env) or "{}")
     return record
 
 

@@ -109,7 +109,7 @@ class Katex:
 
 
 #: The renderer of each running build.
-RENDERERS: WeakKeyDictionary[Sphinx, Katex] = WeakKeyDictionary()
+RENDERERS: WeakKeyDictionary[BuildEnvironment, Katex] = WeakKeyDictionary()
 
 
 def source_of(node: nodes.Element) -> str:
@@ -127,7 +127,7 @@ def render_all(app: Sphinx, *trees: nodes.Node) -> None:
         for formula in (*tree.findall(nodes.math), *tree.findall(nodes.math_block)):
             with suppress(KatexError):
                 display = isinstance(formula, nodes.math_block)
-                RENDERERS[app].render(source_of(formula), display=display)
+                RENDERERS[app.env].render(source_of(formula), display=display)
 
 
 def render_page(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -142,7 +142,7 @@ def render_titles(app: Sphinx, env: BuildEnvironment) -> None:
 def render_node(self: HTML5Translator, node: nodes.Element, *, display: bool) -> str:
     """Return a formula's HTML, or its source after a warning."""
     try:
-        return RENDERERS[self.builder.app].render(source_of(node), display=display)
+        return RENDERERS[self.builder.env].render(source_of(node), display=display)
     except KatexError as error:
         logger.warning("KaTeX: %s in %r", error, node.astext(), location=node, type="katex_static")
         return f"<code>{self.encode(node.astext())}</code>"
@@ -242,22 +242,22 @@ def choose_renderer(app: Sphinx, config: Config) -> None:
 
 
 def start(app: Sphinx) -> None:
-    RENDERERS[app] = Katex(app.config.katex_macros, Path(app.doctreedir) / "katex.json")
+    RENDERERS[app.env] = Katex(app.config.katex_macros, Path(app.doctreedir) / "katex.json")
 
 
 def add_stylesheets(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Only pages with maths load KaTeX's stylesheet (and so its fonts)."""
-    # The domain's own `has_equations()` also counts the pages below this one.
-    if app.env.get_domain("math").data["has_equations"].get(pagename):
+    elements = doctree.findall(nodes.Element) if doctree is not None else ()
+    if any(isinstance(element, nodes.math | nodes.math_block) for element in elements):
         for name in STYLESHEETS:
             app.add_css_file(name, priority=400)
 
 
 def save(app: Sphinx, exception: Exception | None) -> None:
-    if app in RENDERERS:  # else the build has ended before it began
-        RENDERERS[app].save()
+    if app.env in RENDERERS:  # else the build has ended before it began
+        RENDERERS[app.env].save()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

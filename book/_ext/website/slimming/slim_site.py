@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import pydata_sphinx_theme
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.builders.html._assets import _JavaScript
 from sphinx.errors import ExtensionError
 
 from website.slimming.slim_styles import trim
@@ -63,14 +62,15 @@ def page_assets(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Name what the page loads: one stylesheet and each script once, deferred."""
+    options = next(s for s in context["script_files"] if asset_name(s).endswith(OPTIONS))
+    text = (Path(app.outdir) / "_static" / OPTIONS).read_text("utf8").strip()
+    app.add_js_file(None, body=text, priority=options.priority)  # into the page
     scripts: dict[str, Any] = {}
-    for script in context.get("script_files", []):
+    for script in context["script_files"]:
         name = asset_name(script)
-        if any(unused in name for unused in UNUSED):
+        if script is options or any(unused in name for unused in UNUSED):
             continue
-        if name.endswith(OPTIONS):
-            script = _inline(Path(app.outdir) / "_static" / OPTIONS, script.priority)
-        elif getattr(script, "filename", None):
+        if getattr(script, "filename", None):
             script.attributes["defer"] = "defer"
         scripts.setdefault(name, script)
     context["script_files"] = list(scripts.values())
@@ -80,11 +80,6 @@ def page_assets(
     context["stylesheet"] = bundle(
         app, tuple(style for style in wanted if not any(unused in style for unused in UNUSED))
     )
-
-
-def _inline(file: Path, priority: int) -> _JavaScript:
-    """Return a script without a file: the theme's template writes its text into the page."""
-    return _JavaScript("", priority=priority, body=file.read_text("utf8").strip())
 
 
 def _priority(style: Any) -> int:
