@@ -25,7 +25,7 @@ MARKDOWN = """(to-markdown)=
 填充的词元
 不该得到权重。
 
-第二段说"好"。
+第二段说 "好"。
 :::
 :::{en}
 Padding gets no weight.
@@ -96,7 +96,7 @@ def test_blocks_stand_in_pairs_paragraph_by_paragraph(built: Project) -> None:
     pair = "//div[contains(@class, 'bl-pair')]"
     assert texts(page, f"{pair}/div[@lang='zh-Hans']") == [
         "填充的词元不该得到权重。",
-        "第二段说“好”。",
+        "第二段说 “好”。",
     ], "a line break in Chinese is no blank, and straight quotes are curled"
     assert texts(page, f"{pair}/div[@lang='en']") == [
         "Padding gets no weight.",
@@ -168,7 +168,8 @@ def test_references_and_formulas_can_be_read_in_the_index(built: Project) -> Non
     text = (built.html / "search-index.js").read_text(encoding="utf8")
     index = dict(json.loads(text.split(";\n")[0].removeprefix("window.bookIndex=")))
     ((_, _, _, zh, en, _),) = index["restructured.html"]
-    assert (zh, en) == ("见 掩码，e^(-10⁶) ≈0/1。", "See Masks.")
+    assert zh == "见 掩码，e^(-10⁶) ≈0/1。 用 softmax 归一化"
+    assert en == "See Masks. use softmax to normalize"
     assert "\ue010" not in text
 
 

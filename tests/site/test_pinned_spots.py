@@ -20,10 +20,17 @@ from bilingual.nodes import LanguageInline
 from bilingual.pages import BilingualTemplates
 from docutils import nodes
 from sphinx import locale
+from sphinx.builders import Builder
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.jinja2glue import BuiltinTemplateLoader
 from website.slimming import slim_styles
-from website.slimming.slim_site import ICONS, THEME_SCRIPTS, THEME_STYLES, _read_style
+from website.slimming.slim_site import (
+    ICONS,
+    MEASURING,
+    THEME_SCRIPTS,
+    THEME_STYLES,
+    _read_style,
+)
 from website.slimming.slim_styles import trim
 
 PYDATA = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
@@ -106,7 +113,7 @@ def test_theme_assets_that_the_layout_names() -> None:
 def test_every_icon_has_a_rule() -> None:
     css = (PYDATA / "static" / "styles" / "pydata-sphinx-theme.css").read_text("utf8")
     for icon in ICONS:
-        assert re.search(rf"\.{icon}::?before", css), icon
+        assert re.search(rf"\.{icon}(::?before)?[,{{]", css), icon
 
 
 def test_icons_of_the_pages_are_kept(site: Path) -> None:
@@ -163,6 +170,30 @@ def test_myst_nb_has_the_folded_cell_that_we_write() -> None:
     source = inspect.getsource(visit_HideCellInput)
     assert 'node["prompt_show"]' in source
     assert 'node["prompt_hide"]' in source
+
+
+def test_myst_nb_hands_over_glued_values_as_we_take_them() -> None:
+    """lesson/number_links.py: the role, what it gives, and the values of other pages."""
+    from myst_nb.ext.glue import crossref, roles, utils
+
+    assert callable(crossref.read_glue_cache)
+    assert {"key", "refdoc", "inline"} <= {
+        name for name in dir(utils.PendingGlueReference) if not name.startswith("_")
+    }
+    assert list(inspect.signature(utils.retrieve_glue_data).parameters) == ["document", "key"]
+    assert "run" in vars(roles.PasteTextRole)
+
+
+def test_pages_are_written_on_as_many_cores_as_the_application_says() -> None:
+    """website/quick_build.py sets `app.parallel` once all pages have been read."""
+    source = inspect.getsource(Builder.build)
+    assert source.index("check_consistency()") < source.index("app.parallel > 1")
+
+
+def test_the_themes_script_measures_once_as_we_take_out() -> None:
+    """website/slimming/slim_site.py: a text of the minified script."""
+    script = PYDATA / "static" / "scripts" / "pydata-sphinx-theme.js"
+    assert script.read_text("utf8").count(MEASURING) == 1
 
 
 def test_docutils_writes_citations_and_cells_as_we_replace_them() -> None:

@@ -38,7 +38,10 @@ ICONS = frozenset({
     "fa-rocket", "fa-download", "fa-code", "fa-file", "fa-file-pdf", "fa-expand", "fa-github",
     "fa-xmark", "fa-pencil-alt", "fa-lightbulb",
 })  # fmt: skip
-_ICON_RULE = re.compile(r'((?:\.fa-[\w-]+::?before,?)+)\{content:"\\([0-9a-f]{2,5})"\}')
+#: As Font Awesome 6 writes them (content:"…") and 7 (--fa:"…").
+_ICON_RULE = re.compile(
+    r'((?:\.fa-[\w-]+(?:::?before)?,?)+)\{(content|--fa):"\\([0-9a-f]{2,5}) ?"\}'
+)
 _URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
 _IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
 _FONT_DISPLAY = re.compile(r"font-display:\s*(?:block|auto)")  # show text before its font is there
@@ -147,7 +150,7 @@ def subset_icons(css: str, static: Path) -> str:
 
     def rule(found: re.Match[str]) -> str:
         kept = [s for s in found[1].split(",") if s.split(":")[0].lstrip(".") in ICONS]
-        return f'{",".join(kept)}{{content:"\\{found[2]}"}}' if kept else ""
+        return f'{",".join(kept)}{{{found[2]}:"\\{found[3]}"}}' if kept else ""
 
     css = _FONT_SOURCE.sub("", _ICON_RULE.sub(rule, css))
     glyphs = {int(code, 16) for code in re.findall(r'"\\(f[0-9a-f]{3})"', css)}
