@@ -1,26 +1,52 @@
-"""What every exercise owes its reader."""
+"""What every exercise owes its reader; right answers pass, and wrong ones are told what is wrong.
+
+The answers stand in tables, one file a part of the book: ``answers/part2.py`` has those to the
+exercises of ``part2.py``, each exercise under its name.
+
+- ``RIGHT``: two other ways at least to write what is asked, which pass.
+- ``WRONG``: answers that a student might write, under what the verdict calls them: a mistake of
+  the exercise that is written in another way or shows differently (``"wrong-axis"``), a law or
+  what can go wrong anywhere (``"finite-gradients"``, ``"no-gradient"``, ``"state"``,
+  ``"shape"``), or ``"rejected"`` where no name is promised.
+
+The mistakes of an exercise are wrong answers themselves and stand in no table again. An answer
+that passes needs a probe at the edge that it gets wrong; a common one deserves a name, a `Mistake`
+with its hint.
+"""
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
-import attention_book.course.exercises
 from attention_book.course.exercises import EXERCISES, check
-from attention_book.course.exercises.registry import TOPICS
+from attention_book.course.exercises.checking import PARTS
 
 ROOT = Path(__file__).parents[3]
 CHINESE = re.compile("[\u4e00-\u9fff]")
 
+
+def _table(path):
+    spec = spec_from_file_location(f"answers_{path.stem}", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLES = {path.stem: _table(path) for path in (Path(__file__).parent / "answers").glob("*.py")}
+RIGHT = {name: answers for table in TABLES.values() for name, answers in table.RIGHT.items()}
+WRONG = {name: answers for table in TABLES.values() for name, answers in table.WRONG.items()}
+
 every_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=list(EXERCISES))
-every_mistake = pytest.mark.parametrize(
-    ("name", "mistake"),
-    [
-        pytest.param(name, mistake, id=f"{name}-{mistake.name}")
-        for name, exercise in EXERCISES.items()
-        for mistake in exercise.mistakes
-    ],
-)
+
+
+def offenders(bad):
+    """Return the names of the exercises of which something is true that should not be."""
+    return [exercise.name for exercise in EXERCISES.values() if bad(exercise)]
+
+
+# --- answers -----------------------------------------------------------------------------------
 
 
 @every_exercise
@@ -29,16 +55,57 @@ def test_the_solution_passes(exercise):
     assert verdict.passed, verdict
 
 
-@every_mistake
-def test_the_registrys_own_mistakes_are_told_apart(name, mistake):
-    assert check(name, mistake.wrong).mistake == mistake.name
+@every_exercise
+def test_the_registrys_own_mistakes_are_told_apart(exercise):
+    told = [(each.name, check(exercise.name, each.wrong).mistake) for each in exercise.mistakes]
+    assert [(name, found) for name, found in told if name != found] == []
 
 
 @every_exercise
-def test_two_mistakes_at_least_have_hints_of_their_own(exercise):
-    hints = {mistake.name: mistake.hint for mistake in exercise.mistakes}
-    assert len(hints) >= 2
-    assert len(set(hints.values())) == len(hints)
+def test_wrong_answers_are_rejected_by_their_names(exercise):
+    for called, answers in WRONG[exercise.name].items():
+        for number, answer in enumerate(answers, start=1):
+            verdict = check(exercise.name, answer)
+            names = (verdict.mistake, verdict.law, None if verdict.passed else "rejected")
+            assert called in names, f"{called}, answer {number}: {verdict}"
+
+
+@every_exercise
+def test_other_right_answers_pass(exercise):
+    for number, answer in enumerate(RIGHT[exercise.name], start=1):
+        verdict = check(exercise.name, answer)
+        assert verdict.passed, f"right answer {number}: {verdict}"
+
+
+def test_every_exercise_has_answers_of_both_kinds():
+    for part in PARTS:
+        table = TABLES[part.__name__.rpartition(".")[2]]
+        assert set(table.RIGHT) == set(table.WRONG) == {each.name for each in part.EXERCISES}
+    written = {
+        name: [answer for answers in table.values() for answer in answers]
+        for name, table in WRONG.items()
+    }
+    assert [name for name, answers in RIGHT.items() if len(answers) < 2] == []
+    assert offenders(lambda each: len(written[each.name]) + len(each.mistakes) < 10) == []
+    assert [n for n, all_ in written.items() if len(set(map(id, all_))) != len(all_)] == []
+
+
+def test_two_mistakes_at_least_are_also_written_in_another_way():
+    def named(exercise):
+        return WRONG[exercise.name].keys() & {mistake.name for mistake in exercise.mistakes}
+
+    assert offenders(lambda exercise: len(named(exercise)) < 2) == []
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def test_two_mistakes_at_least_have_hints_of_their_own():
+    def shared(exercise):
+        hints = {mistake.name: mistake.hint for mistake in exercise.mistakes}
+        return len(hints) < 2 or len(set(hints.values())) != len(hints)
+
+    assert offenders(shared) == []
 
 
 def every_text(exercise):
@@ -50,67 +117,51 @@ def every_text(exercise):
     yield from (probe.about for probe in exercise.probes() if probe.about)
 
 
-@every_exercise
-def test_texts_are_in_the_language_they_say(exercise):
-    for words in every_text(exercise):
-        assert CHINESE.search(words.zh)
-        assert not CHINESE.search(words.en)
-        assert words.zh.count("`") % 2 == words.en.count("`") % 2 == 0
+def test_texts_are_in_the_language_they_say():
+    def mixed(words):
+        return (
+            not CHINESE.search(words.zh)
+            or CHINESE.search(words.en)
+            or words.zh.count("`") % 2
+            or words.en.count("`") % 2
+        )
+
+    assert [
+        words for each in EXERCISES.values() for words in every_text(each) if mixed(words)
+    ] == []
 
 
-@every_exercise
-def test_sentences_end_and_remarks_do_not(exercise):
-    abouts = [probe.about for probe in exercise.probes() if probe.about]
-    for words in every_text(exercise):
-        ends = words.zh[-1] in "。？！" and words.en[-1] in ".?!"
-        assert ends != (words in abouts), words
+def test_sentences_end_and_remarks_do_not():
+    wrong = []
+    for exercise in EXERCISES.values():
+        abouts = [probe.about for probe in exercise.probes() if probe.about]
+        for words in every_text(exercise):
+            ends = words.zh[-1] in "。？！" and words.en[-1] in ".?!"
+            if ends == (words in abouts):
+                wrong.append(words)
+    assert wrong == []
 
 
-@every_exercise
-def test_the_solution_has_the_arguments_that_the_task_names(exercise):
+def test_the_solution_has_the_arguments_that_the_task_names():
     """A verdict shows them: ``f(logits, targets)``, not what torch calls them."""
-    for words in (exercise.task.zh, exercise.task.en):
-        written = re.search(r"`\w+\((.*?)\)`", words)
-        assert written[1] == ", ".join(exercise.parameters)
+
+    def other(exercise):
+        given = ", ".join(exercise.parameters)
+        tasks = (exercise.task.zh, exercise.task.en)
+        return any(re.search(r"`\w+\((.*?)\)`", words)[1] != given for words in tasks)
+
+    assert offenders(other) == []
 
 
-@every_exercise
-def test_a_name_is_short_and_an_address(exercise):
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", exercise.name)
-
-
-def test_there_are_many():
+def test_a_name_is_short_and_an_address_and_given_once():
+    assert [name for name in EXERCISES if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)] == []
+    assert len(EXERCISES) == sum(len(part.EXERCISES) for part in PARTS)
     assert len(EXERCISES) >= 30
 
 
-def test_no_name_is_given_twice():
-    assert len(EXERCISES) == sum(len(topic.EXERCISES) for topic in TOPICS)
+# --- chapters ----------------------------------------------------------------------------------
 
 
-def test_every_topic_is_registered():
-    folder = Path(attention_book.course.exercises.__file__).parent / "topics"
-    files = {path.stem for path in folder.rglob("*.py")} - {"__init__"}
-    assert files == {topic.__name__.rpartition(".")[2] for topic in TOPICS}
-
-
-def checked_in_chapters():
+def test_chapters_set_every_exercise_and_check_only_what_there_is():
     text = "".join(path.read_text(encoding="utf8") for path in ROOT.glob("book/*.md"))
-    return set(re.findall(r"""\bcheck\(\s*["']([\w-]+)["']""", text))
-
-
-@every_exercise
-def test_a_chapter_sets_it(exercise):
-    assert exercise.name in checked_in_chapters()
-
-
-def test_chapters_check_only_what_there_is():
-    assert checked_in_chapters() <= set(EXERCISES)
-
-
-@every_exercise
-def test_hints_are_tested_with_wrong_answers_written_there(exercise):
-    """Two of the mistakes at least are named in a test of the topic's."""
-    tests = "".join(path.read_text(encoding="utf8") for path in Path(__file__).parent.rglob("*.py"))
-    assert f'"{exercise.name}"' in tests
-    named = {mistake.name for mistake in exercise.mistakes if f'"{mistake.name}"' in tests}
-    assert len(named) >= 2
+    assert set(re.findall(r"""\bcheck\(\s*["']([\w-]+)["']""", text)) == set(EXERCISES)

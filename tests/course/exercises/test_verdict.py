@@ -5,6 +5,7 @@ import torch
 from bs4 import BeautifulSoup
 
 from attention_book.course.exercises import Finding, Verdict
+from attention_book.course.exercises.verdict import LANGUAGE_VARIABLE, reader_language
 from attention_book.foundations import Bilingual, set_language
 
 FAILED = Verdict(
@@ -41,8 +42,8 @@ CHINESE = """\
 
 
 @pytest.fixture(autouse=True)
-def _no_language_chosen(monkeypatch):
-    monkeypatch.setenv("ATTENTION_BOOK_LANGUAGE", "en")
+def _english(monkeypatch):
+    monkeypatch.setenv(LANGUAGE_VARIABLE, "en")
     yield
     set_language(None)
 
@@ -111,3 +112,74 @@ def test_a_large_tensor_is_shown_by_its_shape():
     text = str(Verdict("double", False, 1, finding=Finding({"x": torch.zeros(30, 40)}, 0, 1)))
     assert "(30, 40): tensor([0., 0., 0., 0., 0., 0., 0., 0.] ...)" in text
     assert len(text) < 300
+
+
+# --- the reader's language ---------------------------------------------------------------------
+
+LOCALE = ("LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@pytest.fixture
+def unspoken(monkeypatch):
+    """Leave the language to what a test sets."""
+    for name in (*LOCALE, LANGUAGE_VARIABLE, "ATTENTION_BOOK_BUILD"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("locale.getlocale", lambda: (None, None))
+    return monkeypatch
+
+
+def test_the_argument_wins_over_all(unspoken):
+    set_language("zh")
+    unspoken.setenv(LANGUAGE_VARIABLE, "zh")
+    assert reader_language("en") == "en"
+
+
+def test_the_notebooks_language_wins_over_the_environment(unspoken):
+    set_language("zh")
+    unspoken.setenv(LANGUAGE_VARIABLE, "en")
+    assert reader_language() == "zh"
+
+
+def test_the_variable_wins_over_the_locale(unspoken):
+    unspoken.setenv(LANGUAGE_VARIABLE, "en")
+    unspoken.setenv("LANG", "zh_CN.UTF-8")
+    assert reader_language() == "en"
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("zh_CN.UTF-8", "zh"), ("zh_TW", "zh"), ("de_DE.UTF-8", "en"), ("C", "en"), ("", "en")],
+)
+@pytest.mark.parametrize("variable", LOCALE)
+def test_the_locale_decides_last(unspoken, variable, name, language):
+    unspoken.setenv(variable, name)
+    assert reader_language() == language
+
+
+def test_windows_names_its_locale_in_words(unspoken):
+    unspoken.setattr("locale.getlocale", lambda: ("Chinese (Simplified)_China", "936"))
+    assert reader_language() == "zh"
+
+
+def test_the_books_build_does_not_depend_on_the_locale(unspoken):
+    unspoken.setenv("LANG", "zh_CN.UTF-8")
+    unspoken.setenv("ATTENTION_BOOK_BUILD", "1")
+    assert reader_language() == "en"
+
+
+@pytest.mark.parametrize("code", ["zh-CN", "ZH", "zho", "cmn-Hans", "zh_TW.UTF-8", " zh"])
+def test_any_code_of_a_language_means_it(unspoken, code):
+    """The kind: a code that is none of the two words was refused, or taken for English."""
+    assert reader_language(code) == "zh"
+    unspoken.setenv(LANGUAGE_VARIABLE, code)
+    assert reader_language() == "zh"
+    assert reader_language("en_GB") == reader_language("eng") == "en"
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_an_unknown_language_is_refused(unspoken):
+    with pytest.raises(ValueError, match="language: expected 'zh' or 'en', got 'de'"):
+        reader_language("de")
+    unspoken.setenv(LANGUAGE_VARIABLE, "fr")
+    with pytest.raises(ValueError, match=f"{LANGUAGE_VARIABLE}: expected 'zh' or 'en', got 'fr'"):
+        reader_language()

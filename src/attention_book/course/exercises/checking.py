@@ -1,24 +1,28 @@
 """`check`: an answer against the solution, the laws and the mistakes of its exercise."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from attention_book.course.exercises.exercise import Answer, Exercise, Law, Mistake
-from attention_book.course.exercises.language import checked
-from attention_book.course.exercises.outcome import (
-    Outcome,
-    accepts,
-    called,
-    copied,
-    difference,
-    outcome_of,
+from attention_book.course.exercises import (
+    part1,
+    part2,
+    part3,
+    part4,
+    part5,
+    part6,
+    part7,
+    practice,
+    start,
 )
+from attention_book.course.exercises.comparing import difference, slip_hint
+from attention_book.course.exercises.core import Answer, Exercise, Law, Mistake
 from attention_book.course.exercises.problems import (
     Problem,
     Tried,
@@ -28,11 +32,17 @@ from attention_book.course.exercises.problems import (
     other_order,
     problem_of,
 )
-from attention_book.course.exercises.registry import EXERCISES
-from attention_book.course.exercises.slips import slip_hint
-from attention_book.course.exercises.verdict import Finding, Verdict
+from attention_book.course.exercises.running import Outcome, accepts, called, copied, outcome_of
+from attention_book.course.exercises.verdict import Finding, Verdict, checked
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.seed import own_random_numbers
+
+#: The parts of the book, in reading order; each module lists its own exercises.
+PARTS = (start, part1, part2, part3, part4, part5, part6, part7, practice)
+#: Every exercise that `check` knows, by name.
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(
+    {exercise.name: exercise for part in PARTS for exercise in part.EXERCISES}
+)
 
 
 def check(name: str, answer: Any, *, language: str | None = None) -> Verdict:
@@ -300,6 +310,3 @@ def _same_result(a: Outcome, b: Outcome) -> bool:
     if a.error is not None or b.error is not None:
         return type(a.error) is type(b.error)
     return difference(a.value, b.value) is None
-
-
-__all__ = ["check", "verdict_on"]

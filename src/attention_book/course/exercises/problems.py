@@ -8,8 +8,9 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_book.course.exercises.exercise import Exercise, Law, Probe
-from attention_book.course.exercises.outcome import Outcome, copied, difference
+from attention_book.course.exercises.comparing import difference
+from attention_book.course.exercises.core import Exercise, Law, Probe
+from attention_book.course.exercises.running import Outcome, copied
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 

@@ -1,6 +1,8 @@
-"""What the check of an answer found, as text for a terminal and as HTML for a notebook."""
+"""What the check of an answer found, as text and as HTML, in the reader's language."""
 
 import html
+import locale
+import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -9,8 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from attention_book.course.exercises.language import reader_language
-from attention_book.foundations.bilingual import Bilingual, Language, chosen_language
+from attention_book.foundations.bilingual import Bilingual, Language, chosen_language, of_the_two
 from attention_book.foundations.environment import in_book_build
 
 CORRECT = Bilingual("正确", "correct")
@@ -178,3 +179,45 @@ def _in_languages(texts: Mapping[Language, str]) -> str:
 
 def _code(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+# --- the reader's language -----------------------------------------------------------------------
+
+#: "zh" or "en": the language of verdicts, where neither the call nor the notebook names one.
+LANGUAGE_VARIABLE = "ATTENTION_BOOK_LANGUAGE"
+
+
+def reader_language(language: str | None = None) -> Language:
+    """Return the language to speak: the one asked for, the notebook's, or the computer's.
+
+    In this order: the argument, ``set_language``, the environment variable
+    ``ATTENTION_BOOK_LANGUAGE``, the locale (zh_CN is Chinese), English.
+    """
+    if language is not None:
+        return checked("language", language)
+    chosen = chosen_language()
+    if chosen is not None:
+        return chosen
+    if LANGUAGE_VARIABLE in os.environ:
+        return checked(LANGUAGE_VARIABLE, os.environ[LANGUAGE_VARIABLE])
+    return "zh" if not in_book_build() and _is_chinese(_locale()) else "en"
+
+
+def checked(name: str, language: str) -> Language:
+    """Return which of the two languages a code means."""
+    found = of_the_two(language)
+    if found is None:
+        raise ValueError(f"{name}: expected 'zh' or 'en', got {language!r}")
+    return found
+
+
+def _is_chinese(name: str) -> bool:
+    return of_the_two(name) == "zh" or name.startswith("Chinese")  # as Windows writes it
+
+
+def _locale() -> str:
+    """Return the name of the reader's locale, as the terminal or the system tells it."""
+    for variable in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if name := os.environ.get(variable):
+            return name
+    return locale.getlocale()[0] or ""

@@ -1,0 +1,841 @@
+"""Exercises of part II, masks, scores and choices: softmax, scores, windows, draws, gradients."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.attention import (
+    causal_mask,
+    dot_product_attention,
+    masked_softmax,
+    reinforce_surrogate,
+)
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.verdict import Finding
+from attention_book.foundations.bilingual import Bilingual
+
+# --- masked-softmax ----------------------------------------------------------------------------
+
+
+def _scores_and_masks() -> Iterator[Probe]:
+    scores = torch.randn(2, 3)
+    mask = torch.tensor([[True, True, False], [True, False, True]])
+    yield probe((scores, torch.ones(2, 3, dtype=torch.bool)))
+    yield probe((scores, mask))
+    lengths = torch.tensor([[[True] * 3 + [False] * 2], [[True] + [False] * 4]])
+    yield probe((torch.randn(2, 3, 5), lengths))
+    empty = torch.tensor([[True, True, False], [False, False, False]])
+    yield probe((scores, empty), "有一个查询什么都看不见", "one query may see nothing")
+    yield probe((scores.half(), mask), "精度是 float16", "the precision is float16")
+    yield probe(
+        (scores.half(), empty),
+        "精度是 float16，有一个查询什么都看不见",
+        "the precision is float16 and one query may see nothing",
+    )
+    yield probe(
+        (torch.randn(2, 1), torch.tensor([[True], [False]])), "只有一个键", "there is a single key"
+    )
+    large = torch.tensor([[1000.0, 999.0, 0.0], [0.0, 2000.0, 2000.0]])
+    yield probe((large, mask), "评分很大", "the scores are large")
+    far = torch.tensor([[-5e6, -5e6, 0.0], [-4e6, 0.0, -4e6]])
+    yield probe((far, mask), "看得见的评分很低", "the visible scores are very low")
+
+
+def _bare_exponentials(scores: Tensor, mask: Tensor) -> Tensor:
+    likeness = scores.exp() * mask
+    return likeness / likeness.sum(dim=-1, keepdim=True)
+
+
+def _rows_sum_to_one(answer: Answer) -> Finding | None:
+    scores, mask = torch.randn(3, 4), torch.rand(3, 4) < 0.7
+    mask[:, 0] = True
+    sums = answer(scores, mask).sum(dim=-1)
+    if torch.allclose(sums.float(), torch.ones(3), atol=1e-4):
+        return None
+    return Finding(
+        {"scores": scores, "mask": mask},
+        Bilingual("每行之和为 1", "rows that sum to 1"),
+        Bilingual(f"每行之和 {sums.tolist()}", f"rows that sum to {sums.tolist()}"),
+    )
+
+
+def _gradients_are_finite(answer: Answer) -> Finding | None:
+    scores = torch.randn(2, 3).requires_grad_()
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    answer(scores, mask)[0, 0].backward()
+    if scores.grad is not None and scores.grad.isfinite().all():
+        return None
+    return Finding(
+        {"scores": scores, "mask": mask},
+        Bilingual("对评分的梯度处处有限", "finite gradients of all scores"),
+        scores.grad,
+    )
+
+
+def _renormalized(scores: Tensor, mask: Tensor, add: float = 0.0, floor: float = 0.0) -> Tensor:
+    weights = scores.softmax(dim=-1) * mask
+    return weights / (weights.sum(dim=-1, keepdim=True) + add).clamp(min=floor)
+
+
+MASKED_SOFTMAX = exercise(
+    "masked-softmax",
+    "写 `masked_softmax(scores, mask)`：沿最后一个轴的 softmax，mask 为 False 处权重为 0；"
+    "一行全为 False 时，权重全为 0，梯度有限。评分可以很大、很小，也可以是 float16。",
+    "Write `masked_softmax(scores, mask)`: a softmax over the last axis with weight 0 where mask"
+    " is False; a row of nothing but False gets zeros and finite gradients. Scores may be very"
+    " high, very low, or float16.",
+    solution=masked_softmax,
+    probes=_scores_and_masks,
+    mistakes={
+        "wrong-axis": wrong(
+            "softmax 用错了轴：每个查询的权重沿键，也就是沿最后一个轴相加为 1。",
+            "The softmax runs over the wrong axis: the weights of a query sum to 1 over the keys,"
+            " the last axis.",
+            lambda s, m: masked_softmax(s.mT, m.expand_as(s).mT).mT,
+            lambda s, m: s.masked_fill(~m, -torch.inf).softmax(dim=-2),
+            lambda s, m: s.masked_fill(~m, -torch.inf).softmax(dim=1),
+        ),
+        "all-axes": wrong(
+            "所有权重加起来才等于 1：softmax 应当逐行做，只沿最后一个轴。",
+            "Only all weights together sum to 1: take the softmax of each row, over the last axis"
+            " alone.",
+            lambda s, m: s.masked_fill(~m, -torch.inf).flatten().softmax(dim=0).reshape(s.shape),
+        ),
+        "mask-inverted": wrong(
+            "掩码反了：True 表示可以看，要填充的是 `~mask` 的位置。",
+            "The mask is inverted: True means “may attend”; what gets filled is `~mask`.",
+            lambda s, m: s.masked_fill(m, -torch.inf).softmax(dim=-1),
+        ),
+        "scores-set-to-zero": wrong(
+            "把评分乘以 0 并没有遮住它：`exp(0)` 是 1，不是 0。",
+            "A score times 0 is not hidden: `exp(0)` is 1, not 0.",
+            lambda s, m: (s * m).softmax(dim=-1),
+        ),
+        "masked-afterwards": wrong(
+            "先做 softmax 再遮，每行之和就小于 1：分母里还有看不见的键。",
+            "Masking after the softmax leaves rows that sum to less than 1: the hidden keys are"
+            " still in the denominator.",
+            lambda s, m: s.softmax(dim=-1) * m,
+        ),
+        "minus-infinity": wrong(
+            "一行全被遮住时是 0/0，得到 NaN：这样的行要另外处理，权重全为 0。",
+            "A row that may see nothing is 0/0, hence NaN: treat such rows apart, with zeros for"
+            " weights.",
+            lambda s, m: s.masked_fill(~m, -torch.inf).softmax(dim=-1),
+        ),
+        "finite-fill": wrong(
+            "有限的填充值有三处破绽：一行全被遮住时，权重平分给了填充；真正的评分可能比它还低；"
+            "float16 装不下它。先填 `-inf`，再另外处理全被遮住的行。",
+            "A finite fill fails in three ways: in a row that sees nothing the padding shares the"
+            " weight; real scores may be lower still; and float16 can't hold it. Fill with `-inf`,"
+            " and treat rows that see nothing apart.",
+            lambda s, m: s.masked_fill(~m, -1e6).softmax(dim=-1),
+            lambda s, m: s.masked_fill(~m, -1e9).softmax(dim=-1),
+            lambda s, m: s.masked_fill(~m, torch.finfo(s.dtype).min).softmax(dim=-1),
+            lambda s, m: (s + (~m).to(s.dtype) * -1e9).softmax(dim=-1),
+            lambda s, m: s.masked_fill(~m, -1e4).softmax(dim=-1),
+            lambda s, m: s.masked_fill(~m, -100.0).softmax(dim=-1),
+            lambda s, m: s.masked_fill(~m, -1e30).softmax(dim=-1),
+        ),
+        "bare-exponentials": wrong(
+            "`exp(1000)` 溢出成无穷：取指数之前先减去一行的最大值，或者交给 `softmax`。",
+            "`exp(1000)` overflows to infinity: subtract the row's maximum before the exponential,"
+            " or leave it to `softmax`.",
+            _bare_exponentials,
+            lambda s, m: (s.exp() * m) / ((s.exp() * m).sum(dim=-1, keepdim=True) + 1e-9),
+        ),
+        "in-place": wrong(
+            "`masked_fill_` 改写了调用者的评分：用不带下划线的 `masked_fill`。",
+            "`masked_fill_` overwrites the caller's scores: take `masked_fill`, without the"
+            " underscore.",
+            lambda s, m: s.masked_fill_(~m, -torch.inf).softmax(dim=-1).nan_to_num(),
+        ),
+        "renormalized": wrong(
+            "先做 softmax 再遮、再除以和：看不见的键评分高时，看得见的权重先下溢成 0，除不回来。"
+            "掩码要放在 softmax 之前。",
+            "A softmax, then the mask, then a division by the sum: where a hidden key has a high"
+            " score the visible weights underflow to 0 first, and no division brings them back."
+            " Mask before the softmax.",
+            _renormalized,
+            lambda s, m: _renormalized(s, m, add=1e-9),
+            lambda s, m: _renormalized(s, m, floor=1e-6),
+        ),
+        "even-where-nothing": wrong(
+            "什么都看不见的一行也分到了权重：这样的行要全为 0。",
+            "A row that may see nothing gets weight all the same: such rows are all zeros.",
+            lambda s, m: masked_softmax(s, m | ~m.any(dim=-1, keepdim=True)),
+        ),
+        "mask-ignored": wrong(
+            "掩码没有用上。", "The mask is not used.", lambda s, m: s.softmax(dim=-1)
+        ),
+        "softmax-twice": wrong(
+            "softmax 做了两次。",
+            "The softmax was taken twice.",
+            lambda s, m: masked_softmax(s.softmax(dim=-1), m),
+        ),
+    },
+    laws=(
+        Law(
+            "rows-sum-to-one",
+            Bilingual("看得见的键，权重之和为 1。", "The weights of visible keys sum to 1."),
+            _rows_sum_to_one,
+        ),
+        Law(
+            "finite-gradients",
+            Bilingual(
+                "有一行什么都看不见时，梯度仍然有限。",
+                "Gradients stay finite where a row may see nothing.",
+            ),
+            _gradients_are_finite,
+            Bilingual(
+                "前向看不见的 NaN，反向会传给评分：不要事后擦掉它，要让它从头到尾不出现。",
+                "A NaN that the forward pass hides reaches the scores in the backward pass: do"
+                " not wipe it away afterwards, but let none come up.",
+            ),
+        ),
+    ),
+)
+
+
+# --- causal-with-cache -------------------------------------------------------------------------
+
+
+def _cached(num_queries: int, num_keys: int) -> Tensor:
+    return causal_mask(num_queries, num_keys, offset=num_keys - num_queries)
+
+
+CAUSAL_WITH_CACHE = exercise(
+    "causal-with-cache",
+    "写 `mask(num_queries, num_keys)`：查询是最后 num_queries 个位置，各自看见自己及之前的键；"
+    "返回布尔张量（查询，键），True 表示可以看。",
+    "Write `mask(num_queries, num_keys)`: the queries stand at the last positions, and each sees"
+    " the keys up to its own; return a boolean tensor (query, key), where True means “may"
+    " attend”.",
+    solution=_cached,
+    probes=lambda: [
+        probe((3, 3), "还没有缓存", "nothing is cached yet"),
+        probe((1, 4), "缓存里有 3 个键", "3 keys are cached"),
+        probe((2, 5), "缓存里有 3 个键，一次来了 2 个查询", "3 keys are cached, 2 queries come"),
+        probe((4, 5), "缓存里有 1 个键，来了 4 个查询", "1 key is cached, 4 queries come"),
+        probe((1, 1), "这是第一个词", "it is the first word"),
+    ],
+    mistakes={
+        "from-position-zero": wrong(
+            "没有缓存时对，有缓存就错：第一个查询站在 `num_keys - num_queries`，不在位置 0。",
+            "Right without a cache, wrong with one: the first query stands at"
+            " `num_keys - num_queries`, not at position 0.",
+            lambda m, n: causal_mask(m, n),
+        ),
+        "future": wrong(
+            "反了：True 表示可以看，现在每个查询只看得见未来。",
+            "Inverted: True means “may attend”, and now every query sees the future only.",
+            lambda m, n: ~_cached(m, n),
+        ),
+        "without-itself": wrong(
+            "每个查询也看得见自己的位置：是 `<=`，不是 `<`。",
+            "A query also sees its own position: `<=`, not `<`.",
+            lambda m, n: causal_mask(m, n, offset=n - m - 1),
+        ),
+        "everything": wrong(
+            "一次只来一个查询时，什么都不遮也对；一次来几个，先来的就看见了后来的。",
+            "With one query at a time nothing need be hidden; where several come at once, the first"
+            " would see the later ones.",
+            lambda m, n: torch.ones(m, n, dtype=torch.bool),
+        ),
+        "one-ahead": wrong(
+            "差了一格：每个查询多看见了后面一个键。",
+            "Off by one: every query sees the key after its own as well.",
+            lambda m, n: causal_mask(m, n, offset=n - m + 1),
+        ),
+    },
+)
+
+
+# --- scaled-dot-product ------------------------------------------------------------------------
+
+
+def _queries_keys_values() -> Iterator[Probe]:
+    first = torch.tensor([[True, False, False], [True, True, True]])
+    yield probe(
+        (torch.randn(2, 5), torch.randn(3, 5), torch.randn(3, 2), first | True),
+        "什么都没有遮住",
+        "nothing is hidden",
+    )
+    yield probe((torch.randn(2, 5), torch.randn(3, 5), torch.randn(3, 2), first))
+    square = torch.ones(3, 3, dtype=torch.bool).tril()
+    yield probe(
+        (torch.randn(3, 7), torch.randn(3, 7), torch.randn(3, 7), square),
+        "查询与键一样多",
+        "there are as many queries as keys",
+    )
+    batch = torch.tensor([[[True, True, True, False, False]], [[True] * 5]])
+    yield probe(
+        (torch.randn(2, 3, 7), torch.randn(2, 5, 7), torch.randn(2, 5, 2), batch),
+        "前面还有批量的轴",
+        "a batch axis comes first",
+    )
+    far, keys = 40 * torch.randn(2, 5), 40 * torch.randn(3, 5)
+    keys[0] = -far[0]  # the only key that the first query sees is the least like it
+    yield probe((far, keys, torch.randn(3, 2), first), "评分相差很大", "scores are far apart")
+
+
+def _attend(
+    scale: Callable[[Tensor, Tensor], float],
+    *,
+    hide: Callable[[Tensor], Tensor] = lambda mask: mask,
+    over_queries: bool = False,
+) -> Callable[..., Tensor]:
+    """Return an attention whose scale is made of keys and values."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        scores = queries @ keys.mT * scale(keys, values)
+        visible = hide(mask).expand_as(scores)
+        if over_queries:
+            return masked_softmax(scores.mT, visible.mT).mT @ values
+        return masked_softmax(scores, visible) @ values
+
+    return attend
+
+
+def _root(keys: Tensor, values: Tensor) -> float:
+    return 1 / math.sqrt(keys.shape[-1])
+
+
+def _of_scores(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return an attention whose weights are made of scaled scores and the mask."""
+
+    def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        return weigh(queries @ keys.mT * _root(keys, values), mask) @ values
+
+    return attend
+
+
+def _bare_attention(scores: Tensor, mask: Tensor) -> Tensor:
+    likeness = scores.exp() * mask
+    return likeness / likeness.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+SCALED_DOT_PRODUCT = exercise(
+    "scaled-dot-product",
+    "写 `attend(queries, keys, values, mask)`：缩放点积注意力，mask 为 True 表示可以看；"
+    "每个查询至少看得见一个键，评分可大可小。",
+    "Write `attend(queries, keys, values, mask)`: scaled dot-product attention; True in the mask"
+    " means “may attend”; every query sees at least one key, and scores may be of any size.",
+    solution=lambda queries, keys, values, mask: dot_product_attention(queries, keys, values, mask),
+    probes=_queries_keys_values,
+    mistakes={
+        "divided-by-d": wrong(
+            "除以了 d_k 而不是 √d_k：权重几乎成了平均。",
+            "Divided by d_k, not by √d_k: the weights are nearly even.",
+            _attend(lambda keys, values: 1 / keys.shape[-1]),
+        ),
+        "not-scaled": wrong(
+            "没有缩放：d_k 越大，评分越分散，softmax 越接近只取一个。",
+            "Not scaled: the larger d_k, the wider the scores spread, and the softmax nearly picks"
+            " a single key.",
+            _attend(lambda keys, values: 1.0),
+        ),
+        "multiplied": wrong(
+            "是除以 √d_k，不是乘以。",
+            "Divide by √d_k; do not multiply.",
+            _attend(lambda keys, values: math.sqrt(keys.shape[-1])),
+        ),
+        "wrong-root": wrong(
+            "根号下是键的特征数 d_k：评分是 d_k 项之和，方差随它增长；与键的个数、值的大小无关。",
+            "The root is of d_k, the features of a key: a score is a sum of d_k terms and its"
+            " variance grows with that, not with the number of keys or the size of the values.",
+            _attend(lambda keys, values: 1 / math.sqrt(keys.shape[-2])),
+            _attend(lambda keys, values: 1 / math.sqrt(values.shape[-1])),
+            lambda q, k, v, m: masked_softmax(q @ k.mT / math.sqrt(q.shape[-2]), m) @ v,
+        ),
+        "scaled-afterwards": wrong(
+            "缩放的是评分，要在 softmax 之前；之后再除，权重之和就不是 1 了。",
+            "It is the scores that are scaled, before the softmax; afterwards the weights no longer"
+            " sum to 1.",
+            lambda q, k, v, m: masked_softmax(q @ k.mT, m) * _root(k, v) @ v,
+        ),
+        "wrong-axis": wrong(
+            "softmax 用错了轴：要沿键，也就是评分的最后一个轴。",
+            "The softmax runs over the wrong axis: it goes over the keys, the last axis of the"
+            " scores.",
+            _attend(_root, over_queries=True),
+            _of_scores(
+                lambda scores, mask: (
+                    scores.masked_fill(~mask, -torch.inf).softmax(dim=1).nan_to_num()
+                )
+            ),
+        ),
+        "mask-inverted": wrong(
+            "掩码反了：True 的位置可以看。",
+            "The mask is inverted: where it is True the query may look.",
+            _attend(_root, hide=lambda mask: ~mask),
+        ),
+        "mask-ignored": wrong(
+            "什么都没有遮住时对：掩码没有用上。",
+            "Right where nothing is hidden: the mask is not used.",
+            _attend(_root, hide=torch.ones_like),
+        ),
+        "masked-afterwards": wrong(
+            "先做 softmax 再遮，每行之和就小于 1：分母里还有看不见的键。",
+            "Masking after the softmax leaves rows that sum to less than 1: the hidden keys are"
+            " still in the denominator.",
+            _of_scores(lambda scores, mask: scores.softmax(dim=-1) * mask),
+        ),
+        "scores-set-to-zero": wrong(
+            "把评分乘以 0 并没有遮住它：`exp(0)` 是 1，不是 0。",
+            "A score times 0 is not hidden: `exp(0)` is 1, not 0.",
+            _of_scores(lambda scores, mask: (scores * mask).softmax(dim=-1)),
+        ),
+        "finite-fill": wrong(
+            "有限的填充值不够低：真正的评分可能比它还低，被遮住的键就又看得见了。填 `-inf`。",
+            "A finite fill is not low enough: real scores may be lower, and hidden keys are seen"
+            " again. Fill with `-inf`.",
+            _of_scores(lambda scores, mask: scores.masked_fill(~mask, -100.0).softmax(dim=-1)),
+        ),
+        "sign": wrong(
+            "符号反了：越相似，评分越高。",
+            "The sign is reversed: the more alike, the higher the score.",
+            _attend(lambda keys, values: -_root(keys, values)),
+        ),
+        "swapped": wrong(
+            "查询与键对调了：行是查询，列是键。",
+            "Queries and keys are swapped: rows are queries, columns are keys.",
+            lambda q, k, v, m: (
+                (k @ q.mT * _root(k, v)).masked_fill(~m, -torch.inf).softmax(dim=-1).nan_to_num()
+                @ v
+            ),
+        ),
+        "no-softmax": wrong(
+            "没有 softmax：评分还不是权重。",
+            "There is no softmax: scores are no weights yet.",
+            _of_scores(torch.mul),
+        ),
+        "bare-exponentials": wrong(
+            "评分大时指数溢出成无穷：先减去一行的最大值，或者交给 `softmax`。",
+            "For large scores the exponential overflows to infinity: subtract the row's maximum"
+            " first, or leave it to `softmax`.",
+            _of_scores(_bare_attention),
+        ),
+    },
+)
+
+
+# --- additive-score ----------------------------------------------------------------------------
+
+
+def _additive_inputs() -> Iterator[Probe]:
+    for num_queries, num_keys in ((2, 3), (3, 3), (1, 4), (2, 1)):
+        W_q, W_k, w_v = torch.randn(7, 5), torch.randn(7, 2), torch.randn(7)
+        one = Bilingual("只有一个查询，或一个键", "there is a single query, or a single key")
+        about = one if 1 in (num_queries, num_keys) else None
+        yield Probe((torch.randn(num_queries, 5), torch.randn(num_keys, 2), W_q, W_k, w_v), about)
+
+
+def _projected(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor) -> tuple[Tensor, Tensor]:
+    return (queries @ W_q.T)[:, None], keys @ W_k.T
+
+
+def _additive(hidden: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
+    """Return a score whose hidden layer is made of projected queries and keys."""
+
+    def score(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+        return hidden(*_projected(queries, keys, W_q, W_k)) @ w_v
+
+    return score
+
+
+def _plain_sum(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    q, k = _projected(queries, keys, W_q, W_k)
+    return torch.tanh(q + k).sum(dim=-1)
+
+
+_RIGHT = _additive(lambda q, k: torch.tanh(q + k))
+
+
+def _afterwards(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a score that does something to the right one, which may need d_h or d_q."""
+
+    def score(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+        return change(_RIGHT(queries, keys, W_q, W_k, w_v), *W_q.shape)
+
+    return score
+
+
+def _mean(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
+    q, k = _projected(queries, keys, W_q, W_k)
+    return torch.tanh(q + k).mean(dim=-1)
+
+
+ADDITIVE_SCORE = exercise(
+    "additive-score",
+    "写 `score(queries, keys, W_q, W_k, w_v)`：加性评分，每个查询对每个键一个数；"
+    "W 的形状是（d_h，特征数）。",
+    "Write `score(queries, keys, W_q, W_k, w_v)`: the additive score, one number for each query"
+    " and key; the shape of a W is (d_h, features).",
+    solution=_RIGHT,
+    probes=_additive_inputs,
+    mistakes={
+        "not-broadcast": wrong(
+            "第 i 个查询只加了第 i 个键：给查询补一个长度为 1 的轴，让每个查询遇到每个键。",
+            "Query i was added to key i alone: give the queries an axis of size 1, so that each"
+            " meets every key.",
+            lambda q, k, W_q, W_k, w_v: torch.tanh(q @ W_q.T + k @ W_k.T) @ w_v,
+        ),
+        "no-tanh": wrong(
+            "没有 tanh：评分成了“查询的一部分加键的一部分”，softmax 一做，查询就约掉了。",
+            "No tanh: the score is a part of the query plus a part of the key, and the softmax"
+            " cancels the query.",
+            _additive(lambda q, k: q + k),
+        ),
+        "tanh-apart": wrong(
+            "先各自 tanh 再相加，查询与键就没有相遇，softmax 会把查询约掉：先相加。",
+            "With a tanh for each, query and key never meet and the softmax cancels the query: add"
+            " first.",
+            _additive(lambda q, k: torch.tanh(q) + torch.tanh(k)),
+        ),
+        "multiplied": wrong(
+            "加性评分是相加，不是相乘。",
+            "The additive score adds; it does not multiply.",
+            _additive(lambda q, k: torch.tanh(q * k)),
+        ),
+        "plain-sum": wrong(
+            "最后要与 `w_v` 做内积，不是把各分量直接相加。",
+            "The last step is a product with `w_v`, not the plain sum of the components.",
+            _plain_sum,
+            _mean,
+        ),
+        "transposed": wrong(
+            "行是查询，列是键：结果转置了。",
+            "Rows are queries and columns are keys: the result is transposed.",
+            _afterwards(lambda scores, *sizes: scores.mT),
+        ),
+        "softmax-taken": wrong(
+            "要的是评分，还没有到 softmax。",
+            "The scores are asked for; the softmax comes later.",
+            _afterwards(lambda scores, *sizes: scores.softmax(dim=-1)),
+        ),
+        "scaled": wrong(
+            "加性评分不除以 √d：tanh 的值已在 −1 与 1 之间。",
+            "The additive score is not divided by √d: tanh lies between −1 and 1 already.",
+            _afterwards(lambda scores, d_h, d_q: scores / d_h**0.5),
+            _afterwards(lambda scores, d_h, d_q: scores / d_q**0.5),
+        ),
+        "sign": wrong(
+            "每个数都对，只是符号反了。",
+            "Right but for the sign, which is reversed.",
+            _afterwards(lambda scores, *sizes: -scores),
+        ),
+        "tanh-last": wrong(
+            "tanh 放到了最后：先做 tanh，再与 `w_v` 做内积。",
+            "The tanh comes last here: take it first, then the product with `w_v`.",
+            lambda queries, keys, W_q, W_k, w_v: _additive(lambda q, k: q + k)(
+                queries, keys, W_q, W_k, w_v
+            ).tanh(),
+        ),
+        "squeezed": wrong(
+            "只有一个查询或一个键时，`squeeze` 把它的轴也去掉了：结果总有两个轴。",
+            "With a single query or key, `squeeze` removes its axis as well: the result always has"
+            " two axes.",
+            _afterwards(lambda scores, *sizes: scores.squeeze()),
+        ),
+        "dot-product": wrong(
+            "这是投影之后的点积：加性评分是先相加，再 tanh，再与 `w_v` 做内积。",
+            "This is a dot product of projections: the additive score adds them, takes the tanh,"
+            " then the product with `w_v`.",
+            lambda q, k, W_q, W_k, w_v: q @ W_q.T @ (k @ W_k.T).T,
+        ),
+    },
+)
+
+
+# --- local-gaussian ----------------------------------------------------------------------------
+
+
+def _windows() -> Iterator[Probe]:
+    yield probe((torch.randn(7), 3.0, 2))
+    yield probe((torch.randn(7), 2.4, 3), "中心不是整数", "the center is no integer")
+    yield probe(
+        (torch.randn(5), 0.3, 1), "窗口伸到了句子外面", "the window reaches beyond the sentence"
+    )
+    yield probe((torch.randn(5), 2.4, 5), "窗口比句子还宽", "the window is wider than the sentence")
+    yield probe((torch.randn(9), 4.6, 2), "中心不是整数", "the center is no integer")
+    scores = torch.tensor([3.0, -2000.0, 900.0, 902.0, 2000.0])
+    yield probe((scores, 2.3, 1), "评分相差很大", "the scores are far apart")
+    low = torch.tensor([2000.0, -300.0, -301.0, -300.5, 0.0])
+    yield probe((low, 2.0, 1), "窗口外的评分高", "the scores outside are high")
+
+
+def _window(scores: Tensor, center: float, radius: int) -> tuple[Tensor, Tensor]:
+    """Return the softmax over the window, and the squared distances to the center."""
+    distances = torch.arange(len(scores)) - center
+    near = (distances.abs() <= radius)[None]
+    return masked_softmax(scores[None], near)[0], distances**2
+
+
+def _local(variance: Callable[[int], float], *, again: bool = False) -> Callable[..., Tensor]:
+    def weights(scores: Tensor, center: float, radius: int) -> Tensor:
+        soft, squares = _window(scores, center, radius)
+        found = soft * torch.exp(-squares / (2 * variance(radius)))
+        return found / found.sum() if again else found
+
+    return weights
+
+
+def _half(radius: int) -> float:
+    return (radius / 2) ** 2
+
+
+def _fall(scores: Tensor, center: float, radius: int) -> Tensor:
+    """Return the Gaussian at each place."""
+    return torch.exp(-_window(scores, center, radius)[1] / (2 * _half(radius)))
+
+
+def _bare(scores: Tensor, center: float, radius: int) -> Tensor:
+    likeness = scores.exp() * ((torch.arange(len(scores)) - center).abs() <= radius)
+    return likeness / likeness.sum() * _fall(scores, center, radius)
+
+
+LOCAL_GAUSSIAN = exercise(
+    "local-gaussian",
+    "写 `weights(scores, center, radius)`：local-p 的权重，窗口内（距离不超过 radius，"
+    "两端在内）的 softmax 乘以标准差为 radius/2 的高斯函数；scores 是一维的，评分可大可小。",
+    "Write `weights(scores, center, radius)`: the weights of local-p, a softmax over the window"
+    " (up to a distance of radius, both ends included) times a Gaussian of standard deviation"
+    " radius/2; scores has one axis and may be of any size.",
+    solution=_local(_half),
+    probes=_windows,
+    mistakes={
+        "sigma-is-radius": wrong(
+            "标准差是半径的一半，不是半径。",
+            "The standard deviation is half the radius, not the radius.",
+            _local(lambda radius: radius**2),
+        ),
+        "sigma-not-squared": wrong(
+            "分母里是方差：标准差要平方。",
+            "The denominator holds the variance: square the standard deviation.",
+            _local(lambda radius: radius / 2),
+        ),
+        "normalized-again": wrong(
+            "乘上高斯函数之后不再归一化，也不要把它放进 softmax 里面：一行之和小于 1，原文如此。",
+            "After the Gaussian nothing is normalized again, and it does not go into the softmax:"
+            " the weights sum to less than 1, as in the paper.",
+            _local(_half, again=True),
+        ),
+        "no-window": wrong(
+            "窗口外的键也进了 softmax：分母里只该有窗口内的键。",
+            "Keys outside the window entered the softmax: only those inside belong to the"
+            " denominator.",
+            lambda s, c, r: s.softmax(dim=-1) * torch.exp(-_window(s, c, r)[1] / (2 * _half(r))),
+        ),
+        "edge-left-out": wrong(
+            "距离恰好等于半径的键也在窗口里：是 `<=`，不是 `<`。",
+            "A key whose distance equals the radius is inside: `<=`, not `<`.",
+            lambda s, c, r: (
+                masked_softmax(s[None], ((torch.arange(len(s)) - c).abs() < r)[None])[0]
+                * _fall(s, c, r)
+            ),
+        ),
+        "density": wrong(
+            "高斯函数在这里不带归一化系数：中心处的值是 1。",
+            "The Gaussian has no normalizing factor here: it is 1 at the center.",
+            lambda s, c, r: _local(_half)(s, c, r) / math.sqrt(2 * math.pi * _half(r)),
+        ),
+        "no-gaussian": wrong(
+            "还没有乘高斯函数。", "The Gaussian is missing.", lambda s, c, r: _window(s, c, r)[0]
+        ),
+        "center-rounded": wrong(
+            "中心可以落在两个位置之间：不要取整。",
+            "The center may lie between two places: do not round it.",
+            lambda s, c, r: _local(_half)(s, float(round(c)), r),
+            lambda s, c, r: _local(_half)(s, float(int(c)), r),
+        ),
+        "overflow": wrong(
+            "评分大时指数溢出成无穷：先减去窗口内的最大值，或者把窗口外填成 `-inf` 再做 softmax。",
+            "For large scores the exponential overflows to infinity: subtract the maximum of the"
+            " window first, or fill what is outside with `-inf` and take the softmax.",
+            _bare,
+        ),
+    },
+)
+
+
+# --- reinforce ---------------------------------------------------------------------------------
+
+
+def _draws() -> Iterator[Probe]:
+    for draws, baseline in ((3, 0.0), (5, 0.5), (2, -1.0)):
+        yield probe((torch.rand(draws).log(), torch.rand(draws), baseline))
+    yield probe((torch.tensor([-2.0]), torch.tensor([3.0]), 1.0), "只抽一次", "one draw")
+
+
+def _losses_are_constants(answer: Answer) -> Finding | None:
+    log_probs = torch.rand(3).log().requires_grad_()
+    losses = torch.rand(3).requires_grad_()
+    answer(log_probs, losses, 0.5).backward()
+    if losses.grad is None or not losses.grad.any():
+        return None
+    return Finding(
+        {"log_probs": log_probs, "losses": losses, "baseline": 0.5},
+        Bilingual("对损失没有梯度", "no gradient for the losses"),
+        losses.grad,
+    )
+
+
+REINFORCE = exercise(
+    "reinforce",
+    "写 `surrogate(log_probs, losses, baseline)`：对它求梯度，就得到期望损失的梯度的估计；"
+    "返回各次抽样的平均。",
+    "Write `surrogate(log_probs, losses, baseline)`, whose gradient estimates that of the"
+    " expected loss; return the mean over the draws.",
+    solution=lambda log_probs, losses, baseline: reinforce_surrogate(
+        log_probs, losses, baseline=baseline
+    ),
+    probes=_draws,
+    mistakes={
+        "uphill": wrong(
+            "符号反了：沿着它的梯度下降，损失反而变大。手里是损失时没有负号，是奖励时才有。",
+            "The sign is reversed: descending along this gradient makes the loss grow. A minus"
+            " belongs to a reward, not to a loss.",
+            lambda logs, loss, b: -((loss - b) * logs).mean(),
+        ),
+        "probabilities": wrong(
+            "用了概率而不是对数概率：抽样已经按概率加过权了，这样就加了两次。",
+            "Probabilities in place of log-probabilities: drawing has weighted by probability"
+            " already, and this does so twice.",
+            lambda logs, loss, b: ((loss - b) * logs.exp()).mean(),
+        ),
+        "baseline-added": wrong(
+            "基线是减去的：要紧的是比平常好多少。",
+            "The baseline is subtracted: what counts is how much better than usual a draw is.",
+            lambda logs, loss, b: ((loss + b) * logs).mean(),
+        ),
+        "baseline-outside": wrong(
+            "基线在乘积之外，梯度里就没有它了：先从损失里减去，再乘对数概率。",
+            "Outside of the product the baseline has no part in the gradient: take it from the loss"
+            " before multiplying.",
+            lambda logs, loss, b: (loss * logs).mean() - b,
+        ),
+        "sum": wrong(
+            "求的是和：抽得越多，梯度越大。要取平均。",
+            "This is the sum: the more draws, the larger the gradient. Take the mean.",
+            lambda logs, loss, b: ((loss - b) * logs).sum(),
+        ),
+        "baseline-ignored": wrong(
+            "基线没有用上：从每个损失里减去它。",
+            "The baseline is not used: subtract it from every loss.",
+            lambda logs, loss, b: (loss * logs).mean(),
+        ),
+        "means-multiplied": wrong(
+            "每次抽样的损失乘它自己的对数概率，乘完再平均：平均之积不是积的平均。",
+            "The loss of a draw goes with the log-probability of that draw: multiply first, then"
+            " average.",
+            lambda logs, loss, b: (loss - b).mean() * logs.mean(),
+        ),
+    },
+    laws=(
+        Law(
+            "losses-are-constants",
+            Bilingual("损失当作常数，不传梯度。", "The losses are constants and get no gradient."),
+            _losses_are_constants,
+            Bilingual("损失先 `detach`。", "Call `detach` on the losses first."),
+        ),
+    ),
+)
+
+
+# --- softmax-backward --------------------------------------------------------------------------
+
+
+def _weights_and_gradients() -> Iterator[Probe]:
+    yield probe((torch.randn(1, 3).softmax(dim=-1), torch.randn(1, 3)))
+    yield probe((torch.randn(3, 5).softmax(dim=-1), torch.randn(3, 5)))
+    hidden = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
+    yield probe((hidden, torch.randn(2, 3)), "有的权重是 0", "some weights are 0")
+    yield probe(
+        (torch.randn(3, 3).softmax(dim=-1), torch.randn(3, 3)),
+        "查询与键一样多",
+        "there are as many queries as keys",
+    )
+
+
+def _backward(weights: Tensor, gradient: Tensor) -> Tensor:
+    return weights * (gradient - (weights * gradient).sum(dim=-1, keepdim=True))
+
+
+SOFTMAX_BACKWARD = exercise(
+    "softmax-backward",
+    "写 `backward(weights, gradient)`：已知 softmax 的结果和损失对权重的梯度，返回对评分的梯度。",
+    "Write `backward(weights, gradient)`: given the result of a softmax and the loss's gradient"
+    " with respect to the weights, return the one with respect to the scores.",
+    solution=_backward,
+    probes=_weights_and_gradients,
+    mistakes={
+        "diagonal-only": wrong(
+            "只用了雅可比矩阵的对角线：抬高一个评分，别的权重也会变小。",
+            "Only the diagonal of the Jacobian: raising one score lowers the other weights, too.",
+            lambda w, g: w * (1 - w) * g,
+        ),
+        "nothing-subtracted": wrong(
+            "一行的梯度之和应当是 0：给所有评分加同一个数，什么都不变。要减去什么？",
+            "The gradients of a row must sum to 0, for adding one number to all scores changes"
+            " nothing. What has to be subtracted?",
+            lambda w, g: w * g,
+        ),
+        "plain-mean": wrong(
+            "减去的是加权平均，不是普通平均。",
+            "What is subtracted is the weighted mean, not the plain one.",
+            lambda w, g: w * (g - g.mean(dim=-1, keepdim=True)),
+        ),
+        "sign": wrong(
+            "每个数都对，只是符号反了。",
+            "Right but for the sign, which is reversed.",
+            lambda w, g: -_backward(w, g),
+        ),
+        "wrong-axis": wrong(
+            "把各个查询混在一起了：每一行各自求和。",
+            "This mixes the queries: sum within each row.",
+            lambda w, g: w * (g - (w * g).sum(dim=0)),
+            lambda w, g: w * (g - (w * g).sum()),
+        ),
+        "no-kept-axis": wrong(
+            "和少了一个轴，减的时候对错了行：求和时加上 `keepdim=True`。",
+            "The sum has lost its axis and is subtracted from the wrong rows: sum with"
+            " `keepdim=True`.",
+            lambda w, g: w * (g - (w * g).sum(dim=-1)),
+        ),
+        "plain-sum": wrong(
+            "减去的是按权重求的平均，不是普通的和。",
+            "What is subtracted is the mean under the weights, not the plain sum.",
+            lambda w, g: w * (g - g.sum(dim=-1, keepdim=True)),
+        ),
+        "weights-missing": wrong(
+            "外面还要乘以权重：权重为 0 的键，评分的梯度也是 0。",
+            "The weights are missing outside: where a weight is 0, so is the gradient of its"
+            " score.",
+            lambda w, g: g - (w * g).sum(dim=-1, keepdim=True),
+        ),
+        "softmax-twice": wrong(
+            "`weights` 已经是 softmax 的结果：不要再做一次。",
+            "`weights` is the result of the softmax already: do not take it again.",
+            lambda w, g: _backward(w.softmax(dim=-1), g),
+            lambda w, g: w * (g - (w.softmax(dim=-1) * g).sum(dim=-1, keepdim=True)),
+        ),
+        "divided-by-weights": wrong(
+            "除以了权重：权重为 0 时是 0/0。",
+            "Divided by the weights: where one is 0, this is 0/0.",
+            lambda w, g: _backward(w, g) * w / w,
+        ),
+    },
+)
+
+EXERCISES = (
+    MASKED_SOFTMAX,
+    CAUSAL_WITH_CACHE,
+    SCALED_DOT_PRODUCT,
+    ADDITIVE_SCORE,
+    LOCAL_GAUSSIAN,
+    REINFORCE,
+    SOFTMAX_BACKWARD,
+)

@@ -1,1 +1,0 @@
-"""The exercises of the chapters, one module a topic."""

@@ -1,1 +1,0 @@
-"""The self-test of "What you need": shapes, layers, one recurrent step, a loss, a step downhill."""

@@ -1,1 +1,0 @@
-"""Exercises on attention in today's models."""

@@ -1,1 +1,0 @@
-"""Exercises on the Transformer: heads, positions, layers, training, cached decoding."""

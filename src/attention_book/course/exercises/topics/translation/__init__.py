@@ -1,1 +1,0 @@
-"""Exercises on translation with recurrent models: batches, losses, alignment, beam, BLEU."""

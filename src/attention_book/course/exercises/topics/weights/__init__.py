@@ -1,1 +1,0 @@
-"""Exercises on weights: pooling, masks, scores, hard and local attention."""
