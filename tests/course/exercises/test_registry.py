@@ -1,7 +1,7 @@
 """What every exercise owes its reader; right answers pass, and wrong ones are told what is wrong.
 
 The answers stand in tables, one file a part of the book: ``answers/part2.py`` has those to the
-exercises of ``part2.py``, each exercise under its name.
+exercises of ``part2_scores.py`` and ``part2_choices.py``, each exercise under its name.
 
 - ``RIGHT``: two other ways at least to write what is asked, which pass.
 - ``WRONG``: answers that a student might write, under what the verdict calls them: a mistake of
@@ -78,9 +78,9 @@ def test_other_right_answers_pass(exercise):
 
 
 def test_every_exercise_has_answers_of_both_kinds():
-    for part in PARTS:
-        table = TABLES[part.__name__.rpartition(".")[2]]
-        assert set(table.RIGHT) == set(table.WRONG) == {each.name for each in part.EXERCISES}
+    parts = {part.__name__.rpartition(".")[2].partition("_")[0] for part in PARTS}
+    assert set(TABLES) == parts
+    assert set(RIGHT) == set(WRONG) == set(EXERCISES)
     written = {
         name: [answer for answers in table.values() for answer in answers]
         for name, table in WRONG.items()

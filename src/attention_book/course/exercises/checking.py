@@ -11,13 +11,22 @@ import torch
 from torch import Tensor
 
 from attention_book.course.exercises import (
-    part1,
-    part2,
-    part3,
-    part4,
-    part5,
-    part6,
-    part7,
+    part1_pooling,
+    part2_choices,
+    part2_scores,
+    part3_training,
+    part3_translating,
+    part4_heads,
+    part4_positions,
+    part5_inside,
+    part5_layers,
+    part5_training,
+    part6_language,
+    part6_patterns,
+    part6_tasks,
+    part7_blocks,
+    part7_cost,
+    part7_long_texts,
     practice,
     start,
 )
@@ -37,8 +46,27 @@ from attention_book.course.exercises.verdict import Finding, Verdict, checked
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.seed import own_random_numbers
 
-#: The parts of the book, in reading order; each module lists its own exercises.
-PARTS = (start, part1, part2, part3, part4, part5, part6, part7, practice)
+#: The modules with exercises, in the order of the book; each lists its own.
+PARTS = (
+    start,
+    part1_pooling,
+    part2_scores,
+    part2_choices,
+    part3_training,
+    part3_translating,
+    part4_heads,
+    part4_positions,
+    part5_layers,
+    part5_training,
+    part5_inside,
+    part6_patterns,
+    part6_tasks,
+    part6_language,
+    part7_blocks,
+    part7_long_texts,
+    part7_cost,
+    practice,
+)
 #: Every exercise that `check` knows, by name.
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(
     {exercise.name: exercise for part in PARTS for exercise in part.EXERCISES}

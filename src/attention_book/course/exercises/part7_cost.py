@@ -1,0 +1,306 @@
+"""Exercises of part VII on what a word costs: shared keys, bytes of a step, drafted words."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.verdict import Finding
+from attention_book.decoding import residual_distribution
+from attention_book.foundations.bilingual import Bilingual
+
+# --- repeat-key-heads --------------------------------------------------------------------------
+
+
+def _keys() -> Iterator[Probe]:
+    yield probe((torch.randn(1, 2, 3, 2), 4))
+    yield probe((torch.randn(2, 3, 1, 4), 6))
+    alone = Bilingual("只有一个键头", "there is a single head of keys")
+    yield Probe((torch.randn(2, 1, 3, 2), 3), alone)
+    yield probe((torch.randn(1, 4, 2, 3), 4), "各有各的键", "each head has its own keys")
+    yield probe((torch.randn(2, 2, 2, 2), 4), "各轴一样长", "all axes are equally long")
+    yield probe((torch.randn(1, 1, 1, 1), 2), "各轴的长度是 1", "all axes have size 1")
+
+
+def _along(axis: int) -> Answer:
+    return lambda keys, num_heads: keys.repeat_interleave(num_heads // keys.shape[1], dim=axis)
+
+
+def _number_by_number(keys: Tensor, num_heads: int) -> Tensor:
+    batch, heads, *rest = keys.shape
+    return keys.repeat_interleave(num_heads // heads).reshape(batch, num_heads, *rest)
+
+
+REPEAT_KEY_HEADS = exercise(
+    "repeat-key-heads",
+    "写 `repeat_heads(keys, num_heads)`：每个键头复制给它那一组查询头，组里的头相邻。",
+    "Write `repeat_heads(keys, num_heads)`: copy each head of keys for its group of query heads,"
+    " which are neighbors.",
+    solution=lambda keys, num_heads: keys.repeat_interleave(num_heads // keys.shape[1], dim=1),
+    probes=_keys,
+    mistakes={
+        "in-turns": wrong(
+            "键头轮流分给了查询头（0、1、0、1）；同组的头应当相邻（0、0、1、1）。",
+            "The heads of keys are dealt out in turn (0, 1, 0, 1); those of one group are neighbors"
+            " (0, 0, 1, 1).",
+            lambda k, h: k.repeat(1, h // k.shape[1], 1, 1),
+        ),
+        "too-many": wrong(
+            "复制得太多：每个键头要（查询头数 ÷ 键头数）份，不是 num_heads 份。",
+            "Too many copies: each head of keys is needed once for each head of its group, not"
+            " num_heads times.",
+            lambda k, h: k.repeat_interleave(h, dim=1),
+        ),
+        "along-keys": wrong(
+            "轴错了：复制的是头（第 1 轴），不是键。",
+            "The wrong axis: copy the heads (axis 1), not the keys.",
+            lambda k, h: k.repeat_interleave(h // k.shape[1], dim=2),
+        ),
+        "along-features": wrong(
+            "轴错了：复制的是头（第 1 轴），不是每个键里的数。",
+            "The wrong axis: copy the heads (axis 1), not the numbers of a key.",
+            _along(-1),
+        ),
+        "along-the-batch": wrong(
+            "轴错了：复制的是头（第 1 轴），不是句子。",
+            "The wrong axis: copy the heads (axis 1), not the examples of the batch.",
+            _along(0),
+        ),
+        "not-repeated": wrong("什么也没有复制。", "Nothing is copied.", lambda k, h: k.clone()),
+        "first-head-alone": wrong(
+            "各组都得到了第一个键头：每组有自己的。",
+            "Every group got the first head of keys: each has its own.",
+            lambda k, h: k[:, :1].expand(-1, h, -1, -1),
+        ),
+        "groups-apart": wrong(
+            "组和组里的头还是两个轴：合成一个。",
+            "Groups and heads within them are still two axes: merge them.",
+            lambda k, h: k.unsqueeze(2).repeat(1, 1, h // k.shape[1], 1, 1),
+        ),
+        "raw": wrong(
+            "`repeat_interleave` 没有给 `dim`，逐个数地复制了：给出头的轴，`dim=1`。",
+            "Without `dim`, `repeat_interleave` copies number by number: give the axis of the"
+            " heads, `dim=1`.",
+            _number_by_number,
+        ),
+    },
+)
+
+
+# --- step-bytes --------------------------------------------------------------------------------
+
+
+def _sizes() -> Iterator[Probe]:
+    yield probe((1000, 2, 8, 10, 3))
+    yield probe((7, 1, 4, 100, 64))
+    yield probe((50, 8, 16, 5, 1), "只有一段文字", "a single text")
+    yield probe((50, 8, 16, 0, 5), "缓存是空的", "the cache is empty")
+    yield probe((1, 1, 1, 1, 2), "一切都是最小的", "everything is as small as can be")
+    real = Bilingual("真实模型的大小", "the size of a real model")
+    yield Probe((7_000_000_000, 8, 128, 32_768, 32), real)
+
+
+def _step_bytes(weights: int, kv_heads: int, d_k: int, tokens: int, batch: int) -> int:
+    return 2 * (weights + batch * tokens * 2 * kv_heads * d_k)
+
+
+STEP_BYTES = exercise(
+    "step-bytes",
+    "写 `step_bytes(weights, kv_heads, d_k, tokens, batch)`：一层解码一步至少读多少字节，"
+    "每个数 2 字节。",
+    "Write `step_bytes(weights, kv_heads, d_k, tokens, batch)`: the bytes that a layer must read"
+    " in a step of decoding, with 2 bytes for each number.",
+    solution=_step_bytes,
+    probes=_sizes,
+    mistakes={
+        "weights-each": wrong(
+            "权重读了 batch 遍：一批文字合用一份权重，读一遍就够。",
+            "The weights are read once for each text: the batch shares them, and one time is"
+            " enough.",
+            lambda w, heads, d_k, t, b: b * _step_bytes(w, heads, d_k, t, 1),
+        ),
+        "cache-once": wrong(
+            "缓存只读了一份：每段文字有自己的缓存，各读各的。",
+            "The cache is read once for all: each text has a cache of its own.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, heads, d_k, t, 1),
+        ),
+        "keys-alone": wrong(
+            "只有键，漏了值。",
+            "These are the keys; the values are missing.",
+            lambda w, heads, d_k, t, b: 2 * (w + b * t * heads * d_k),
+        ),
+        "new-token-alone": wrong(
+            "只算了一个词元：新词要看缓存里的全部词元。",
+            "That is one token: the new word looks at all tokens in the cache.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, heads, d_k, min(t, 1), b),
+        ),
+        "numbers": wrong(
+            "这是数的个数；一个数占 2 字节。",
+            "That is how many numbers there are; a number takes 2 bytes.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, heads, d_k, t, b) // 2,
+        ),
+        "four-bytes": wrong(
+            "每个数按 4 字节算了：这里是 2 字节。",
+            "That is 4 bytes for each number; it is 2 here.",
+            lambda w, heads, d_k, t, b: 2 * _step_bytes(w, heads, d_k, t, b),
+        ),
+        "weights-missing": wrong(
+            "漏了权重：每一步都要读一遍。",
+            "The weights are missing: each step reads them.",
+            lambda w, heads, d_k, t, b: _step_bytes(0, heads, d_k, t, b),
+        ),
+        "cache-missing": wrong(
+            "漏了缓存：新词要看以前的每一个词元。",
+            "The cache is missing: the new word looks at every token before it.",
+            lambda w, heads, d_k, t, b: 2 * w,
+        ),
+        "one-head": wrong(
+            "只算了一个键头：每个键头各有自己的键和值。",
+            "That is one head of keys: each has keys and values of its own.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, 1, d_k, t, b),
+        ),
+        "new-token-too": wrong(
+            "多读了一个词元：新词的键和值刚刚算出来，不在缓存里。",
+            "One token too many: the new word's key and value have just been computed and are not"
+            " in the cache.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, heads, d_k, t + 1, b),
+        ),
+        "weights-in-numbers": wrong(
+            "2 字节只乘了缓存：权重的每个数也占 2 字节。",
+            "Only the cache is counted in bytes: the numbers of the weights take 2 each, too.",
+            lambda w, heads, d_k, t, b: _step_bytes(w, heads, d_k, t, b) - w,
+        ),
+    },
+)
+
+
+# --- draw-the-rest -----------------------------------------------------------------------------
+
+
+def _pairs() -> Iterator[Probe]:
+    yield probe((torch.tensor([0.5, 0.3, 0.2]), torch.tensor([0.2, 0.5, 0.3])))
+    yield probe(tuple(torch.randn(2, 6).softmax(dim=-1)))
+    apart = (torch.tensor([0.4, 0.6, 0.0]), torch.tensor([0.0, 0.0, 1.0]))
+    yield probe(apart, "两个分布没有交集", "the two have no word in common")
+    same = torch.tensor([0.25, 0.75])
+    yield probe((same, same.clone()), "两个分布相同", "the two are equal")
+    little = torch.tensor([2.0**-18, -(2.0**-18)])  # exact in float32, within allclose's tolerance
+    almost = (torch.tensor([0.5, 0.5]) + little, torch.tensor([0.5, 0.5]))
+    yield probe(almost, "两个分布几乎相同", "the two are almost equal")
+    some = (torch.tensor([0.25, 0.25, 0.5]), torch.tensor([0.25, 0.5, 0.25]))
+    yield probe(some, "有一个词两边一样", "both agree on a word")
+    yield probe((torch.ones(1), torch.ones(1)), "只有一个词", "a single word")
+
+
+def _absolute(p: Tensor, q: Tensor) -> Tensor:
+    apart = (p - q).abs()
+    return apart / apart.sum() if apart.sum() > 0 else p
+
+
+def _nan_where_equal(p: Tensor, q: Tensor) -> Tensor:
+    rest = (p - q).clamp(min=0)
+    return rest / rest.sum()
+
+
+def _zeros_where_equal(p: Tensor, q: Tensor) -> Tensor:
+    rest = (p - q).clamp(min=0)
+    return rest / rest.sum().clamp(min=1e-30)
+
+
+def _accepted_part(p: Tensor, q: Tensor) -> Tensor:
+    both = torch.minimum(p, q)
+    return both / both.sum() if both.sum() > 0 else p
+
+
+def _whole_words(p: Tensor, q: Tensor) -> Tensor:
+    more = p.where(p > q, 0.0)
+    return more / more.sum() if more.sum() > 0 else p
+
+
+def _fills_up(answer: Answer) -> Finding | None:
+    p, q = torch.randn(2, 5).softmax(dim=-1)
+    accepted = torch.minimum(p, q)
+    mixed = accepted + (1 - accepted.sum()) * answer(p, q)
+    if torch.allclose(mixed, p, atol=1e-5):
+        return None
+    return Finding({"p": p, "q": q}, Bilingual("合起来是 p", "p, all in all"), mixed)
+
+
+DRAW_THE_REST = exercise(
+    "draw-the-rest",
+    "写 `rest(p, q)`：草稿的词被拒之后，改抽的词服从什么分布；两者相同时返回 p。",
+    "Write `rest(p, q)`: the distribution to draw from after a drafted word was rejected; p where"
+    " both are equal.",
+    solution=lambda p, q: residual_distribution(p, q),
+    probes=_pairs,
+    mistakes={
+        "from-target": wrong(
+            "从 p 重抽，草稿爱写的词就得到两次机会。p 里已经由草稿给出的那一部分要先减掉。",
+            "To draw from p gives the draft's favorite words a second chance. Take away first what"
+            " the draft has already given.",
+            lambda p, q: p,
+        ),
+        "not-normalized": wrong(
+            "还没有归一化：和应当是 1。",
+            "Not normalized yet: it must sum to 1.",
+            lambda p, q: (p - q).clamp(min=0),
+        ),
+        "absolute": wrong(
+            "草稿写得太多的词（q > p）不该再写：负的差要变成 0，不是变成正的。",
+            "Words that the draft writes too often (q > p) must not be drawn again: a negative"
+            " difference becomes 0, not positive.",
+            _absolute,
+        ),
+        "other-way": wrong(
+            "方向反了：要补的是 p 多出来的。",
+            "The wrong way round: p is to be filled up.",
+            lambda p, q: residual_distribution(q, p),
+        ),
+        "nan-where-equal": wrong(
+            "两个分布相同时，差全是 0，0/0 是 NaN。",
+            "Where the two are equal all differences are 0, and 0/0 is NaN.",
+            _nan_where_equal,
+        ),
+        "zeros": wrong(
+            "两个分布相同时得到的全是 0，不是分布：返回 p。",
+            "Where the two are equal all come out as 0, which is no distribution: return p.",
+            _zeros_where_equal,
+        ),
+        "softmax": wrong(
+            "归一化是除以总和，不是 softmax：差是 0 的词不该再抽到。",
+            "To normalize is to divide by the sum, not a softmax: where the difference is 0 a word"
+            " is not drawn again.",
+            lambda p, q: (p - q).softmax(dim=-1),
+            lambda p, q: (p - q).clamp(min=0).softmax(dim=-1),
+        ),
+        "accepted-part": wrong(
+            "min(p, q) 是已经收下的那一部分；要补的是 p 减去它之后剩下的。",
+            "min(p, q) is what was accepted; draw from what is left of p without it.",
+            _accepted_part,
+        ),
+        "whole-words": wrong(
+            "p > q 的词里，草稿已经给出了 q 那么多：留下的是 p − q，不是整个 p。",
+            "Of the words with p > q the draft has given q already: p − q is left, not all of p.",
+            _whole_words,
+        ),
+        "not-clamped": wrong(
+            "负的差没有变成 0：正负相抵，总和是 0。",
+            "Negative differences do not become 0: they cancel the others, and the sum is 0.",
+            lambda p, q: (p - q) / (p - q).sum(),
+        ),
+    },
+    laws=(
+        Law(
+            "fills-up",
+            Bilingual(
+                "收下的加上补抽的，正好是 p：min(p, q) + (1 − Σ min(p, q)) · rest = p。",
+                "What is accepted and what is drawn make p: min(p, q) + (1 − Σ min(p, q)) · rest"
+                " = p.",
+            ),
+            _fills_up,
+        ),
+    ),
+)
+
+EXERCISES = (REPEAT_KEY_HEADS, STEP_BYTES, DRAW_THE_REST)
