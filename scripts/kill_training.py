@@ -27,6 +27,7 @@ import torch
 import torch._dynamo  # the optimizer loads it, and each child would anew
 
 import attention_book.plotting  # noqa: F401  (loaded before the children are forked)
+from attention_book.cli.program import program
 from attention_book.runs import (
     DataSettings,
     ModelSettings,
@@ -37,7 +38,6 @@ from attention_book.runs import (
     start,
     status,
 )
-from attention_book.runs.command.program import program
 from attention_book.training.checkpoints.tensor_file import read_tensors
 
 #: What opens, writes, renames and removes files.

@@ -28,18 +28,16 @@ from typing import Any, Literal
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from attention_book.cli.evaluate import by_model, length_in_words, scored_tokens
+from attention_book.cli.inspect import head_reports
+from attention_book.cli.translators import Learned
 from attention_book.models import Transformer
 from attention_book.runs import RunFolder, Scores, load_run, read_lines, read_log, score
-from attention_book.runs.averaging import average_checkpoints
-from attention_book.runs.checkpoints import Checkpoints
-from attention_book.runs.command.describing.heads import head_reports
-from attention_book.runs.command.describing.texts import by_model, length_in_words, scored_tokens
-from attention_book.runs.command.translators import Learned
-from attention_book.runs.corpora import PreparedCorpus
-from attention_book.runs.engine.material import open_material
-from attention_book.runs.engine.memory import keep_freed_memory
-from attention_book.runs.engine.training import Training
-from attention_book.runs.processes.ranks import Ranks
+from attention_book.runs.batches import PreparedCorpus
+from attention_book.runs.building import keep_freed_memory, open_material
+from attention_book.runs.checkpoints import Checkpoints, average_checkpoints
+from attention_book.runs.ddp import Ranks
+from attention_book.runs.training import Training
 from attention_book.text import ParallelData, SentencePair
 from attention_book.training import load_checkpoint
 

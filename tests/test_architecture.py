@@ -31,31 +31,32 @@ LAYERS = [
     {"course"},
     {"live"},
     {"runs"},
+    {"cli"},
 ]
 
 # What comes from outside the standard library. These two the package needs: they may stand
 # anywhere. All others are extras: each stands where it is used, in a block of `from_extra`.
 NEEDED = {"torch", "jaxtyping"}
 # A package that asks in its `__init__` has asked for all of its modules.
-BEHIND_A_DOOR = {"plotting": {"matplotlib", "cycler", "numpy"}, "runs.command": {"click"}}
+BEHIND_A_DOOR = {"plotting": {"matplotlib", "cycler", "numpy"}, "cli": {"click"}}
 # The modules that ask, where that is not the package's `__init__`: the command must be able to say
 # in a line of its own that click is missing.
-DOORS = {"runs.command": "runs.command.main"}
+DOORS = {"cli": "cli.main"}
 EXTRAS = {
     "IPython": {"course.notebook"},
     "matplotlib_inline": {"course.notebook"},
     "filelock": {"course.recipes.trained", "runs.folder"},
     "pooch": {"text.corpora"},
-    "tqdm": {"text.corpora", "training.progress", "runs.command.speech.progress"},
+    "tqdm": {"text.corpora", "training.progress", "cli.progress"},
     "tokenizers": {"models.decoder.pretrained.load", "text.bpe"},
-    "sacremoses": {"runs.codec.moses"},
+    "sacremoses": {"runs.codec"},
     "safetensors": {"models.decoder.pretrained.weights", "training.checkpoints.tensor_file"},
     "sacrebleu": {"metrics.bleu", "runs.scoring"},
     "statsmodels": {"course.datasets.series", "models.forecasting.baselines"},
     "sklearn": {"course.datasets.digits"},
     "anywidget": {"live.viewer.widget"},
     "traitlets": {"live.viewer.widget"},
-    "tomli_w": {"runs.settings.run"},
+    "tomli_w": {"runs.settings"},
 }
 # Where a library is used if it is there, and nothing is missed if it is not.
 IF_INSTALLED = {"numpy": {"foundations.seed"}}

@@ -8,9 +8,9 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from attention_book.cli.program import program
 from attention_book.course.recorded import RECORDS, recorded_run
 from attention_book.runs import RunSettings
-from attention_book.runs.command.program import program
 
 NAMES = sorted(path.stem for path in RECORDS.glob("*.json"))
 

@@ -29,7 +29,7 @@ from attention_book.inspection import capture_attention
 from attention_book.live import bundle
 from attention_book.live.examples import KINDS
 from attention_book.models import Transformer, TransformerConfig
-from attention_book.runs.corpora import read_lines
+from attention_book.runs.corpus import read_lines
 from attention_book.runs.settings import DataSettings
 from attention_book.text import BOS, SPECIALS, SubwordTokenizer, Vocabulary, encode_source
 

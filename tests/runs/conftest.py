@@ -1,13 +1,15 @@
-"""A training small enough to be begun in every test."""
+"""A training small enough to be begun in every test; a grammar that says little."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 
-from attention_book.runs import DataSettings, ModelSettings, RunSettings, TrainingSettings
+from attention_book.runs import DataSettings, ModelSettings, RunSettings, TrainingSettings, corpus
+from attention_book.text import grammar_corpus
 
 Make = Callable[..., RunSettings]
 
@@ -49,3 +51,9 @@ def make(pairs: Path) -> Make:
         return replace(base, training=replace(base.training, **changes))
 
     return changed
+
+
+@pytest.fixture
+def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw few sentences of the grammar, for they take their time."""
+    monkeypatch.setattr(corpus, "grammar_corpus", partial(grammar_corpus, num_test=20))

@@ -1,35 +1,34 @@
 """Trainings on real text that are folders: their settings, corpora, checkpoints and scores."""
 
-from attention_book.runs.codec import TextCodec
-from attention_book.runs.corpora import (
+from attention_book.runs.batches import (
     BatchPlan,
     PreparedCorpus,
     learn_codec,
     prefetched,
     prepare_split,
-    read_lines,
 )
-from attention_book.runs.engine import Interrupted, StepReport, resume, start, status
+from attention_book.runs.codec import Moses, TextCodec
+from attention_book.runs.corpus import SPLITS, Skipped, Split, part_of, read_lines
+from attention_book.runs.ddp import Ranks
 from attention_book.runs.folder import MachineError, RunError, RunFolder
 from attention_book.runs.loading import LoadedRun, load_run
-from attention_book.runs.log import read_log
-from attention_book.runs.scoring import (
-    Comparison,
-    LengthScore,
-    Scores,
-    SystemScore,
-    compare,
-    score,
-)
+from attention_book.runs.log import Interrupted, StepReport, read_log
+from attention_book.runs.scoring import Comparison, LengthScore, Scores, SystemScore, compare, score
 from attention_book.runs.settings import (
+    CORPORA,
+    TEXT_RECIPES,
     DataSettings,
     ModelSettings,
     RunSettings,
     TextSettings,
     TrainingSettings,
 )
+from attention_book.runs.training import resume, start, status
 
 __all__ = [
+    "CORPORA",
+    "SPLITS",
+    "TEXT_RECIPES",
     "BatchPlan",
     "Comparison",
     "DataSettings",
@@ -38,11 +37,15 @@ __all__ = [
     "LoadedRun",
     "MachineError",
     "ModelSettings",
+    "Moses",
     "PreparedCorpus",
+    "Ranks",
     "RunError",
     "RunFolder",
     "RunSettings",
     "Scores",
+    "Skipped",
+    "Split",
     "StepReport",
     "SystemScore",
     "TextCodec",
@@ -51,6 +54,7 @@ __all__ = [
     "compare",
     "learn_codec",
     "load_run",
+    "part_of",
     "prefetched",
     "prepare_split",
     "read_lines",

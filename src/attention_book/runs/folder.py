@@ -188,6 +188,3 @@ def enough_room(folder: RunFolder) -> Iterator[None]:
         raise MachineError(
             f"{folder.path}: expected to be able to write, got: {error.strerror or error}{kept}"
         ) from error
-
-
-__all__ = ["MachineError", "RunError", "RunFolder", "differing", "enough_room"]

@@ -7,14 +7,11 @@ from typing import Any, Literal, get_args
 import torch
 
 from attention_book.models import Seq2Seq, Transformer
+from attention_book.runs.building import build_model, drawn_from, read_codec
 from attention_book.runs.checkpoints import Checkpoints
 from attention_book.runs.codec import TextCodec
-from attention_book.runs.engine.building import build_model
-from attention_book.runs.engine.material import read_codec
-from attention_book.runs.engine.random_numbers import drawn_from
 from attention_book.runs.folder import RunError, RunFolder
-from attention_book.runs.settings import RunSettings
-from attention_book.runs.settings.checking import one_of
+from attention_book.runs.settings import RunSettings, one_of
 from attention_book.training import CheckpointError, load_checkpoint
 from attention_book.training.checkpoints.tensor_file import below, read_shapes
 

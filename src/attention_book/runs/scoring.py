@@ -337,15 +337,3 @@ def _by_length(
             high = end - 1 if low < _BINS[-1] else None
             found.append(LengthScore(low, high, len(rows), bleu))
     return tuple(found)
-
-
-__all__ = [
-    "Comparison",
-    "LengthScore",
-    "Scores",
-    "SystemScore",
-    "compare",
-    "score",
-    "separates_words",
-    "tokenizer_of",
-]

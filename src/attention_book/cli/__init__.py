@@ -1,0 +1,1 @@
+"""The command ``attention-book``: train, translate, evaluate, inspect, export, data."""

@@ -1,3 +1,0 @@
-"""The command ``attention-book``: train, translate, evaluate, inspect, export, data."""
-
-__all__ = ()

@@ -1,3 +1,0 @@
-"""Descriptions in words and numbers: of corpora, of translations, and of a model's heads."""
-
-__all__ = ()

@@ -1,3 +1,0 @@
-"""What a line of ``attention-book train`` asks for, and what it shows while it trains."""
-
-__all__ = ()
