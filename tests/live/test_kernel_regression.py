@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attention_book.attention import KERNELS, KernelRegression, average_pooling
-from attention_book.course.datasets import curve
+from attention_book.course import datasets
 
 WEEK = ([1.0, 2.0, 4.0], [10.0, 20.0, 60.0])
 NARROW, WIDE = 0.05, 3.0
@@ -40,13 +40,13 @@ def test_weights_answer_line_and_errors(
     close(found["line"], regression(doubles([i * 5 / 200 for i in range(201)]), keys, values))
     if points == "curve":
         tests = doubles([i / 10 for i in range(50)])
-        true = curve._curve(tests)
+        true = datasets._curve(tests)
         for name, line in (
             ("error", regression(tests, keys, values)),
             ("averageError", average_pooling(tests, keys, values)),
         ):
             close(found[name], (line - true).square().mean())
-        close(found["truth"], curve._curve(doubles(query)))
+        close(found["truth"], datasets._curve(doubles(query)))
 
 
 def test_the_notebook_of_the_chapter(compute: Any) -> None:
@@ -88,6 +88,6 @@ def test_what_the_caption_says(compute: Any) -> None:
     missed = compute("kernel-regression", points="curve", kernel="boxcar", bandwidth=0.1)
     assert 0 in missed["line"]
     flattened = compute("kernel-regression", points="curve")["line"]
-    true = curve._curve(doubles([i * 5 / 200 for i in range(201)]))
+    true = datasets._curve(doubles([i * 5 / 200 for i in range(201)]))
     assert max(flattened) < true.max()
     assert math.isfinite(min(flattened))

@@ -78,10 +78,6 @@ def measured(name: str, value: Any, *, draws: int = 1, **bounds: Any) -> tuple[M
     Returns:
         One measurement for each bound: of all pairs the one with the smallest margin.
 
-    Raises:
-        ValueError: if the name is invalid, ``value`` is empty, a relation is unknown, or a number
-            comes without a bound.
-
     >>> [str(each) for each in measured("demo", [0.75, 0.5], above=0.25, below=1)]
     ['demo: 0.5 > 0.25', 'demo: 0.75 < 1']
     """

@@ -37,9 +37,6 @@ def setup(language: str | None = None) -> None:
         language: "zh" or "en" for labels in that language alone; None, as in
             the book, for labels in both.
 
-    Raises:
-        ValueError: if ``language`` is anything else.
-
     >>> setup()
     """
     set_language(language)
@@ -77,10 +74,6 @@ def glue(name: str, value: Any) -> None:
     Args:
         name: letters, digits and underscores; unique in the book.
         value: a number, a string, or a tensor or array with one element.
-
-    Raises:
-        ValueError: if the name is no identifier, or a tensor has not just one element.
-        TypeError: if the value is of another type.
 
     >>> glue("mse_average", 0.25)
     mse_average = 0.25
@@ -122,9 +115,6 @@ def measure(name: str, value: Any, *, draws: int = 1, **bounds: Any) -> None:
         **bounds: ``above``, ``at_least``, ``below``, ``at_most``; none for a truth value,
             which is to be true.
 
-    Raises:
-        ValueError: if the name or a bound is not as described, or there is no number.
-
     >>> measure("demo-learns", [0.97, 0.99], above=0.9, draws=2)
     demo-learns: 0.97 > 0.9
     >>> measure("demo-forgets", 0.4, below=0.1)
@@ -165,9 +155,6 @@ def show_source(thing: Callable[..., Any] | type | ModuleType) -> Source:
 
     Returns:
         The source; as the last line of a cell it is displayed.
-
-    Raises:
-        TypeError: if ``thing`` has no Python source.
 
     >>> show_source(in_book_build)
     def in_book_build() -> bool:

@@ -20,9 +20,6 @@ def recorded_run(name: str) -> Mapping[str, Any]:
         ``settings`` are those of the run; ``text``, ``log``, ``curve``, ``scores``, ``faults``,
         ``time`` and ``heads`` are what came out.
 
-    Raises:
-        ValueError: if there is no such record.
-
     >>> recorded_run("multi30k-en-de")["parameters"]
     2599424
     """

@@ -32,7 +32,7 @@ from attention_book.attention.positions.scheme import (
     entrances,
     within_attention,
 )
-from attention_book.course.models.one_look import OneLook
+from attention_book.course.models import OneLook
 from attention_book.models import (
     DecoderConfig,
     DecoderLayer,

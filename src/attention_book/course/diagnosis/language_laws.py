@@ -65,11 +65,6 @@ def check_up_language(
     True
     >>> check_up_language(lambda ids: model(ids.flip(1)).flip(1), vocabulary=10)
     {'future is hidden': False, 'past is read': False}
-
-    Raises:
-        ValueError: if the vocabulary is not known or has fewer than four words, or what is
-            returned is no logits.
-        TypeError: if the model can't be called, or has only one of ``start`` and ``step``.
     """
     size = _size(model, vocabulary)
     if size < 4:

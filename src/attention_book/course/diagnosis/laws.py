@@ -39,9 +39,6 @@ def check_up(model: Transformer) -> dict[str, bool]:
     >>> model = Transformer(TransformerConfig(source_vocabulary=10, target_vocabulary=12))
     >>> all(check_up(model).values())
     True
-
-    Raises:
-        ValueError: if a vocabulary has fewer than two words beside the special tokens.
     """
     for name in ("source_vocabulary", "target_vocabulary"):
         if (size := getattr(model.config, name)) < _FIRST_WORD + 2:

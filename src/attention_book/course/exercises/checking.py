@@ -92,9 +92,6 @@ def check(name: str, answer: Any, *, language: str | None = None) -> Verdict:
     Returns:
         The verdict, which prints, and is true if the answer passed.
 
-    Raises:
-        ValueError: if there is no such exercise or no such language.
-
     >>> import torch
     >>> def mine(scores, mask):
     ...     return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)

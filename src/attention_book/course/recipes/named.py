@@ -118,11 +118,7 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
 
 
 def named(recipe: Recipe | str) -> Recipe:
-    """Return the recipe of a name; a recipe itself is returned as it is.
-
-    Raises:
-        ValueError: if the book has no recipe of that name.
-    """
+    """Return the recipe of a name; a recipe itself is returned as it is."""
     if isinstance(recipe, Recipe):
         return recipe
     if recipe not in RECIPES:

@@ -67,10 +67,6 @@ class Recipe:
         validate: Whether to report the loss on the grammar's validation split.
         seed: Draws the first weights, the order of the batches and dropout.
 
-    Raises:
-        ValueError: if a setting is out of its range.
-        TypeError: if ``config`` has a setting that the model doesn't know.
-
     >>> recipe = Recipe(name="luong", num_train=100, num_test=10, epochs=2,
     ...                 config={"attention": "luong-dot"})
     >>> {name: len(pairs) for name, pairs in recipe.splits().items()}
@@ -157,11 +153,7 @@ class Recipe:
         )
 
     def splits(self) -> Splits:
-        """Return the corpus by split: "train" and "left_out", or the five of the grammar.
-
-        Raises:
-            ValueError: if a sentence to leave out is not there at all.
-        """
+        """Return the corpus by split: "train" and "left_out", or the five of the grammar."""
         return _splits(
             self.corpus,
             self.source,
@@ -184,9 +176,6 @@ class Recipe:
         """Return the recipe that :meth:`to_dict` was called on.
 
         Settings that a recipe did not have when it was written down have their defaults.
-
-        Raises:
-            ValueError: if a setting is unknown, or one without a default is missing.
         """
         whole = completed(cls, settings)
         return cls(**{**whole, "leave_out": tuple(whole["leave_out"])})

@@ -1,5 +1,6 @@
-"""The smallest model of recall: embeddings, one memory of a kind chosen by name, a linear map."""
+"""The smallest models of single chapters: one look, one memory to recall from, a small CNN."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -8,12 +9,85 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention import (
+    SelfAttention,
     dot_product_weights,
     fixed_state_attention,
     unit_length,
 )
-from attention_book.course.datasets.recall import RecallBatch
+from attention_book.attention.positions.scheme import check_at_input
+from attention_book.course.datasets import RecallBatch
 from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.shapes import TokenIds
+from attention_book.models.token_embedding import TokenEmbedding
+
+# --- one look at all the others ----------------------------------------------------------------
+
+
+Vectors = Float[Tensor, "batch position d_model"]
+
+
+class OneLook(nn.Module):
+    """Predict a word at every position after a single look at all the others.
+
+    .. math::
+        \\text{logits} = \\operatorname{SelfAttention}(\\text{place}(E[\\text{words}])) \\, W + b
+
+    No residual path, no second layer: what the prediction knows has come through the
+    attention weights. ``place`` is where the position enters; any function of the word
+    vectors will do, so that one scheme can be compared with another.
+
+    Args:
+        num_words: How many different words there are.
+        d_model: Size of a word's vector.
+        place: Puts the positions into the word vectors: a module such as
+            ``SinusoidalPositions``, or a function such as ``lambda x: x * table``.
+        centred: Subtract the mean of all word vectors from each, so that the words
+            share no common part.
+
+    >>> import torch
+    >>> from attention_book.attention import SinusoidalPositions
+    >>> model = OneLook(num_words=20, d_model=8, place=SinusoidalPositions(d_model=8))
+    >>> words = torch.tensor([[4, 7, 7]])
+    >>> model(words).shape, model.weights(words).shape
+    (torch.Size([1, 3, 20]), torch.Size([1, 3, 3]))
+    """
+
+    def __init__(
+        self,
+        *,
+        num_words: int,
+        d_model: int,
+        place: Callable[[Vectors], Vectors],
+        centred: bool = False,
+    ) -> None:
+        """Draw the word vectors and the projections as torch does."""
+        super().__init__()
+        check_at_input("place", place)
+        self.embedding = TokenEmbedding(num_words, d_model, name="words")
+        self.place = place
+        self.attention = SelfAttention(d_model=d_model)
+        self.output = nn.Linear(d_model, num_words)
+        self.centred = centred
+
+    def embed(self, words: TokenIds) -> Vectors:
+        """Return the vectors of the words, without their positions."""
+        vectors: Tensor = self.embedding(words)
+        if self.centred:
+            vectors = vectors - self.embedding.weight.mean(dim=0)
+        return vectors
+
+    def forward(self, words: TokenIds) -> Float[Tensor, "batch position num_words"]:
+        """Return the logits of the word asked for at every position."""
+        attended: Tensor = self.attention(self.place(self.embed(words)))
+        logits: Tensor = self.output(attended)
+        return logits
+
+    def weights(self, words: TokenIds) -> Float[Tensor, "batch position key"]:
+        """Return where each position looks."""
+        return self.attention.weights(self.place(self.embed(words)))
+
+
+# --- recall from a memory of a kind ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -56,9 +130,6 @@ class RecallModel(nn.Module):
         num_values: How many different values there are.
         d_model: Features of an embedding.
         d_k: Features of a query, a key and a value: a fixed state has d_k² numbers.
-
-    Raises:
-        ValueError: if a size is below 1, or ``memory`` is no name of ``MEMORIES``.
 
     >>> from attention_book.course.datasets import recall_task
     >>> model = RecallModel("delta", models=2)
@@ -137,4 +208,47 @@ def _mapped(x: Tensor, weight: Tensor) -> Tensor:
     return mapped
 
 
-__all__ = ["MEMORIES", "RecallModel"]
+# --- a CNN, for comparison ---------------------------------------------------------------------
+
+
+class SmallCNN(nn.Module):
+    """Three convolutions of 3 by 3 pixels, halving the image twice, then a linear map.
+
+    Locality is built in: a pixel's new features depend on its neighbors alone, and in
+    the same way everywhere. After LeCun et al. (1998), with rectifiers and maxima.
+
+    Args:
+        channels: Features of a pixel after the first convolution; twice as many later.
+        image_size: Height and width of the images, in pixels; a multiple of 4.
+        num_classes: Number of answers.
+
+    >>> import torch
+    >>> SmallCNN(channels=4)(torch.rand(3, 8, 8)).shape
+    torch.Size([3, 10])
+    """
+
+    def __init__(self, *, channels: int, image_size: int = 8, num_classes: int = 10) -> None:
+        """Create the layers."""
+        super().__init__()
+        check_sizes(channels=channels, image_size=image_size, num_classes=num_classes)
+        if image_size % 4:
+            raise ValueError(f"image_size: expected a multiple of 4, got {image_size}")
+        few, many = channels, 2 * channels
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, few, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(few, many, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(many, many, kernel_size=3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        )
+        self.classifier = nn.Linear(many * (image_size // 4) ** 2, num_classes)
+
+    def forward(
+        self, images: Float[Tensor, "image height width"]
+    ) -> Float[Tensor, "image num_classes"]:
+        """Return a score for each class."""
+        logits: Tensor = self.classifier(self.layers(images[:, None]).flatten(1))
+        return logits
