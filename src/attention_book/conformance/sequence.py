@@ -1,0 +1,670 @@
+"""Laws of what reads a sequence: a layer (features to features) or a model (ids to logits)."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+from attention_book.conformance.kernel import transposed
+from attention_book.conformance.reference import VALUE_FAULTS, attend, rotated
+from attention_book.conformance.report import Breach, DoesNotApply, Laws, law, told
+from attention_book.foundations.bilingual import Bilingual
+
+_ROTARY_FAULTS = "rotary-halves-for-pairs", "rotary-on-values", "rotary-on-queries-only"
+
+
+@dataclass(frozen=True)
+class Sequence:
+    r"""A layer or a model, and the conventions that it follows.
+
+    Attributes:
+        call: called with inputs (batch, place) or (batch, place, feature) and a padding mask
+            (batch, place), or None. What it returns may be a tuple, of which the first counts, or
+            an object with ``logits`` or ``last_hidden_state``.
+        width: features of the inputs; 0 for ids.
+        vocabulary: how many ids there are; 0 for features.
+        mask: "attend" (True is a real place), "blocked" (True is padding), "none" (takes none).
+        causal: whether a place sees no later one.
+        positions: whether order counts; None: not known.
+        left: whether padding on the left is promised to work.
+        window: how many places, its own included, one sees at most.
+        mixes: whether places see each other at all.
+        module: what is switched to eval, differentiated, and cast to half precision.
+        start: ``start(batch)`` gives the state in which nothing has been read.
+        step: ``step(inputs, state)`` reads one or more places and returns outputs (batch, place,
+            ...) and the next state.
+        chunks: whether a step may read several places at once.
+        prefill: ``prefill(inputs, mask)`` reads a right-padded batch and returns a state.
+        select: ``select(state, rows)`` chooses rows of a state, as beam search does.
+        parts: ``parts(inputs)`` returns q, k, v (batch, head, place, feature) before rotary
+            positions; with ``merge`` the layer is compared with the formula.
+        merge: ``merge(heads)`` returns the outputs.
+        rotary: the pairs that rotary positions turn, "halves" or "neighbours"; None: no positions.
+        scale: what scores are multiplied with; :math:`1/\sqrt{d}` of a head if None.
+        bias: given how many places there are, what is added to the scores.
+        half: the dtype of half precision that it is meant for; None: none.
+        compiles: whether it is promised to compile as one graph.
+        name: of the report.
+
+    >>> Sequence(torch.nn.Identity(), width=8, mask="none", mixes=False).causal
+    False
+    """
+
+    call: Callable[[Tensor, Tensor | None], Any]
+    width: int = 0
+    vocabulary: int = 0
+    mask: Literal["attend", "blocked", "none"] = "attend"
+    causal: bool = False
+    positions: bool | None = None
+    left: bool = False
+    window: int | None = None
+    mixes: bool = True
+    module: nn.Module | None = None
+    start: Callable[[int], Any] | None = None
+    step: Callable[[Tensor, Any], tuple[Any, Any]] | None = None
+    chunks: bool = True
+    prefill: Callable[[Tensor, Tensor], Any] | None = None
+    select: Callable[[Any, Tensor], Any] | None = None
+    parts: Callable[[Tensor], tuple[Tensor, Tensor, Tensor]] | None = None
+    merge: Callable[[Tensor], Tensor] | None = None
+    rotary: Literal["halves", "neighbours"] | None = None
+    scale: float | None = None
+    bias: Callable[[int], Tensor] | None = None
+    half: torch.dtype | None = torch.bfloat16
+    compiles: bool = False
+    name: str = "sequence"
+
+
+def _first(out: Any) -> Tensor:
+    """Return the output among whatever a model returns."""
+    out = out[0] if isinstance(out, tuple) else out
+    if not isinstance(out, Tensor):
+        out = getattr(out, "logits", None) if hasattr(out, "logits") else out.last_hidden_state
+    assert isinstance(out, Tensor)
+    return out
+
+
+def _same(a: Tensor, b: Tensor, tolerance: float = 2e-4) -> bool:
+    """Compare, relative to the largest output."""
+    if a.shape != b.shape:
+        return False
+    if not a.numel():
+        return True
+    a, b = a.detach().double(), b.detach().double()
+    return bool((a - b).abs().max() <= tolerance * b.abs().max().clamp(min=1e-2))
+
+
+def _moved(a: Tensor, b: Tensor) -> bool:
+    """Tell whether outputs differ by more than rounding."""
+    return not _same(a, b, 1e-6)
+
+
+def _gap(got: Tensor, right: Tensor) -> Bilingual:
+    if got.shape != right.shape:
+        shapes = tuple(got.shape), tuple(right.shape)
+        return Bilingual(
+            f"形状是 {shapes[0]}，应为 {shapes[1]}", f"shape {shapes[0]}, expected {shapes[1]}"
+        )
+    most, size = f"{(got - right).abs().max():.3g}", f"{right.abs().max():.3g}"
+    return Bilingual(f"最多差 {most}，最大的输出是 {size}", f"off by up to {most} of {size}")
+
+
+def _size(b: int, n: int, zh: str = "", en: str = "") -> Bilingual:
+    """Say which input it is."""
+    return Bilingual(
+        f"批量 {b}，长度 {n}{zh and '，'}{zh}", f"batch {b}, length {n}{en and ', '}{en}"
+    )
+
+
+class SequenceLaws(Laws):
+    """The laws of a layer or a model, from simple to composite. It is left in eval.
+
+    >>> norm = torch.nn.LayerNorm(8)
+    >>> alone = Sequence(lambda x, real: norm(x), width=8, mask="none", mixes=False, module=norm)
+    >>> [law.name for law in SequenceLaws(alone).all() if law.outcome().breach]
+    []
+    """
+
+    def __init__(self, sequence: Sequence, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.sequence = sequence
+        longest = 7 if sequence.window is None else max(7, sequence.window + 3)
+        self.sizes = ((1, 2), (1, 3), (2, 4), (3, 3), (2, longest))
+        if sequence.module is not None:
+            sequence.module.train()
+            sequence.module.eval()
+
+    # --- inputs and calls ------------------------------------------------------------------------
+
+    def inputs(self, batch: int, length: int) -> Tensor:
+        """Draw ids or features."""
+        if size := self.sequence.vocabulary:
+            return torch.randint(size, (batch, length), generator=self.generator)
+        return self.draw(batch, length, self.sequence.width)
+
+    def other(self, x: Tensor) -> Tensor:
+        """Return inputs that are others everywhere."""
+        if size := self.sequence.vocabulary:
+            return (x + torch.randint(1, size, x.shape, generator=self.generator)) % size
+        return x + 1 + torch.rand(x.shape, generator=self.generator)
+
+    def changed(self, x: Tensor, place: int) -> Tensor:
+        """Return inputs that are others at one place."""
+        x = x.clone()
+        x[:, place] = self.other(x[:, place])
+        return x
+
+    def mask(self, real: Tensor | None) -> Tensor | None:
+        """Return a mask in the subject's convention."""
+        if real is None or self.sequence.mask == "none":
+            return None
+        return ~real if self.sequence.mask == "blocked" else real.clone()
+
+    def out(self, x: Tensor, real: Tensor | None = None) -> Tensor:
+        """Call the subject with copies."""
+        return _first(self.sequence.call(x.clone(), self.mask(real)))
+
+    def stepped(self, x: Tensor, sizes: list[int], state: Any = None) -> tuple[Tensor, Any]:
+        """Read in chunks of these sizes, from a state or from the start."""
+        start, step = self.sequence.start, self.sequence.step
+        if start is None or step is None:
+            raise DoesNotApply("没有带缓存的步", "no cached step")
+        state, outputs = start(len(x)) if state is None else state, []
+        for chunk in x.split(sizes, 1):
+            out, state = step(chunk, state)
+            outputs.append(_first(out))
+        return torch.cat(outputs, 1), state
+
+    def padded(self, x: Tensor, lengths: list[int], more: int, side: str) -> tuple[Tensor, Tensor]:
+        """Return inputs with padding of random content, and which places are real."""
+        b, n = len(x), x.shape[1] + more
+        rows, real = self.inputs(b, n), torch.zeros(b, n, dtype=torch.bool)
+        for i, length in enumerate(lengths):
+            place = slice(0, length) if side == "right" else slice(n - length, n)
+            rows[i, place], real[i, place] = x[i, :length], True
+        return rows, real
+
+    def alone(self, x: Tensor, lengths: list[int]) -> Tensor:
+        """Return the outputs of each example alone, without padding, one after another."""
+        outputs = [
+            self.out(x[i : i + 1, :length], torch.ones(1, length, dtype=torch.bool))[0]
+            for i, length in enumerate(lengths)
+        ]
+        return torch.cat(outputs)
+
+    # --- calls in general ------------------------------------------------------------------------
+
+    @law("eval 时两次同样的调用结果相同。")
+    @torch.no_grad()
+    def deterministic(self) -> Breach | None:
+        """Two calls in eval give the same."""
+        for b, n in self.sizes[1:3]:
+            x = self.inputs(b, n)
+            first, again = self.out(x), self.out(x)
+            if not torch.equal(first, again) and not _same(first, again, 1e-6):
+                gap = _gap(again, first)
+                return Breach("dropout-in-eval", _size(b, n), gap, ("not-deterministic",))
+        return None
+
+    @law("参数原样不动。")
+    @torch.no_grad()
+    def arguments_unchanged(self) -> Breach | None:
+        """Arguments are left alone."""
+        x, real = self.inputs(2, 3), torch.tensor([[True] * 3, [True, True, False]])
+        mask, given = self.mask(real), x.clone()
+        kept = None if mask is None else mask.clone()
+        self.sequence.call(given, mask)
+        if not torch.equal(given, x):
+            found = Bilingual("输入变了", "the inputs changed")
+            return Breach("writes-into-inputs", _size(2, 3), found)
+        if mask is not None and kept is not None and not torch.equal(mask, kept):
+            found = Bilingual("掩码变了", "the mask changed")
+            return Breach("writes-into-mask", _size(2, 3), found)
+        return None
+
+    @law("输入在内存里怎么排都行。")
+    @torch.no_grad()
+    def memory_order(self) -> Breach | None:
+        """Inputs may lie in memory in any way."""
+        for b, n in self.sizes[2:4]:
+            x = self.inputs(b, n)
+            right, got = self.out(x), _first(self.sequence.call(transposed(x), None))
+            if not _same(got, right, 1e-5):
+                return Breach("memory-order-assumed", _size(b, n), _gap(got, right))
+        return None
+
+    @law("同一批里的样本各算各的。")
+    @torch.no_grad()
+    def batch(self) -> Breach | None:
+        """Examples of a batch are independent."""
+        for b, n in self.sizes[2:4]:
+            x = self.inputs(b, n)
+            whole = self.out(x)
+            for i in range(b):
+                if not _same(whole[i : i + 1], right := self.out(x[i : i + 1])):
+                    return Breach("examples-mixed", _size(b, n), _gap(whole[i : i + 1], right))
+        return None
+
+    # --- who sees whom ---------------------------------------------------------------------------
+
+    @law("输出是缩放点积的 softmax 对值的加权，用它自己的参数。")
+    @torch.no_grad()
+    def formula(self) -> Breach | None:
+        """The output is that of scaled dot-product attention with its own weights."""
+        if self.sequence.parts is None or self.sequence.merge is None:
+            raise DoesNotApply("没有给出 q、k、v", "its q, k and v are not given")
+        drawn = [(3 if self.sequence.width else 1) * self.inputs(b, n) for b, n in self.sizes]
+        for (b, n), x in zip(self.sizes, drawn, strict=True):
+            got, right = self.out(x), self._made(x)
+            if not _same(got, right):
+                faults = [
+                    fault
+                    for fault in (*_ROTARY_FAULTS, *VALUE_FAULTS)
+                    if all(_same(self.out(y), self._made(y, fault)) for y in drawn)
+                ]
+                cause = faults[0] if faults else "unknown"
+                return Breach(cause, _size(b, n), _gap(got, right), tuple(faults[1:3]))
+        return None
+
+    def _made(self, x: Tensor, fault: str = "") -> Tensor:
+        """Return the outputs by the formula, with the subject's own parts."""
+        s = self.sequence
+        assert s.parts is not None
+        assert s.merge is not None
+        q, k, v = (t.double() for t in s.parts(x))
+        if s.rotary is not None:
+            pairs = s.rotary
+            if fault == "rotary-halves-for-pairs":
+                pairs = "neighbours" if pairs == "halves" else "halves"
+            q = rotated(q, pairs=pairs)
+            k = k if fault == "rotary-on-queries-only" else rotated(k, pairs=pairs)
+            v = rotated(v, pairs=pairs) if fault == "rotary-on-values" else v
+        bias = None if s.bias is None else s.bias(x.shape[1]).double()
+        heads = attend(
+            q, k, v, causal=s.causal, window=s.window, scale=s.scale, bias=bias, fault=fault
+        )
+        return s.merge(heads.to(x.dtype if x.is_floating_point() else torch.float32))
+
+    @law("后面的位置看不见。")
+    @torch.no_grad()
+    def future_is_hidden(self) -> Breach | None:
+        """The future is hidden."""
+        if not self.sequence.causal:
+            raise DoesNotApply("不是因果的", "is not causal")
+        for b, n in self.sizes:
+            x = self.inputs(b, n)
+            before = self.out(x)
+            for j in range(n - 1, 0, -1):
+                after = self.out(self.changed(x, j))
+                leaks = [i for i in range(j) if not _same(after[:, i], before[:, i], 2e-5)]
+                if leaks:
+                    y = self.inputs(b, 12)  # one place too far, a few layers deep, is not that far
+                    far = _moved(self.out(self.changed(y, 11))[:, 0], self.out(y)[:, 0])
+                    where = _size(b, n, f"第 {j} 个输入换了", f"input {j} changed")
+                    found = Bilingual(f"输出 {leaks} 动了", f"outputs {leaks} moved")
+                    if far:
+                        return Breach("no-causal-mask", where, found, ("length-dependent",))
+                    return Breach("sees-one-ahead", where, found)
+        return None
+
+    @law("后面的位置也读。")
+    @torch.no_grad()
+    def future_is_read(self) -> Breach | None:
+        """Later places are read, too."""
+        if self.sequence.causal or not self.sequence.mixes or self.sequence.window is not None:
+            raise DoesNotApply("看不到那么远", "does not look that far")
+        x = self.inputs(1, 3)
+        if _moved(self.out(self.changed(x, 2))[:, 0], self.out(x)[:, 0]):
+            return None
+        found = Bilingual("第一个输出没有动", "the first output did not move")
+        return Breach("always-causal", _size(1, 3, "最后一个输入换了", "the last changed"), found)
+
+    @law("前面的位置读到了。")
+    @torch.no_grad()
+    def past_is_read(self) -> Breach | None:
+        """Earlier places are read."""
+        if not self.sequence.mixes:
+            raise DoesNotApply("位置互不相见", "places do not see each other")
+        n = min(3, self.sequence.window or 3)
+        x = self.inputs(1, n)
+        if _moved(self.out(self.changed(x, 0))[:, -1], self.out(x)[:, -1]):
+            return None
+        found = Bilingual("最后一个输出没有动", "the last output did not move")
+        return Breach("cache-lost", _size(1, n, "第一个输入换了", "the first changed"), found)
+
+    @law("顺序算数，或者不算数。")
+    @torch.no_grad()
+    def order(self) -> Breach | None:
+        """Order counts, or does not."""
+        causal, counts = self.sequence.causal, self.sequence.positions
+        if counts is None:
+            raise DoesNotApply("没有说明", "not said")
+        if causal and not counts:
+            raise DoesNotApply("因果掩码本身就分先后", "a causal mask tells places apart")
+        for b, n in ((1, 3), (2, 4)):
+            x = self.inputs(b, n)
+            x[:, 1] = self.other(x[:, 0])
+            turn = torch.tensor([1, 0, *range(2, n)])
+            before, after = self.out(x), self.out(x[:, turn])
+            # Behind a causal mask, the last place sees the same set of places.
+            pair = (after[:, -1], before[:, -1]) if causal else (after, before[:, turn])
+            free = _same(*pair, 1e-5)
+            where = _size(b, n, "对调两个输入", "two inputs exchanged")
+            if counts and free:
+                found = Bilingual("输出也只是对调", "outputs are only exchanged, too")
+                return Breach("positions-without-effect", where, found)
+            if not counts and not free:
+                return Breach("unknown", where, _gap(*pair))
+        return None
+
+    # --- padding ---------------------------------------------------------------------------------
+
+    @law("右边的填充等于没有。")
+    @torch.no_grad()
+    def padding_on_the_right(self) -> Breach | None:
+        """Padding on the right is nothing."""
+        return self._padding("right")
+
+    @law("左边的填充等于没有。")
+    @torch.no_grad()
+    def padding_on_the_left(self) -> Breach | None:
+        """Padding on the left is nothing."""
+        if not self.sequence.left:
+            raise DoesNotApply("没有承诺", "not promised")
+        return self._padding("left")
+
+    def _padding(self, side: str) -> Breach | None:
+        if self.sequence.mask == "none":
+            raise DoesNotApply("不收掩码", "takes no mask")
+        for b, n in self.sizes:
+            x, lengths = self.inputs(b, n), _lengths(b, n)
+            rows, real = self.padded(x, lengths, 2, side)
+            got, right = self.out(rows, real)[real], self.alone(x, lengths)
+            if not _same(got, right, 5e-4):
+                cause = self._why_padding(rows, real, right, side)
+                where = _where_padded(b, lengths, side)
+                return Breach(cause, where, _gap(got, right))
+        return None
+
+    def _why_padding(self, rows: Tensor, real: Tensor, right: Tensor, side: str) -> str:
+        """Name the cause: does the padding's content matter, to whom, and from which places?"""
+        fill = real if rows.ndim == 2 else real[..., None]
+        content = torch.where(fill, rows, self.other(rows))
+        got = self.out(rows, real)
+        if _same(self.out(content, real)[real], got[real], 1e-5):
+            return "positions-from-padding" if side == "left" else "length-dependent"
+        if len(rows) == 1:
+            twice = self.out(rows.repeat_interleave(2, 0), real.repeat_interleave(2, 0))[:1]
+            if _same(twice[real], right, 5e-4):
+                return "mask-lost-at-batch-1"
+        else:
+            pairs = zip(rows.split(1), real.split(1), strict=True)
+            alone = torch.cat([self.out(row, mask)[mask] for row, mask in pairs])
+            first = int(real[0].sum())
+            of_first = _same(got[real][:first], right[:first], 5e-4)
+            if _same(alone, right, 5e-4) and of_first:
+                return "mask-of-first-example"
+        reals, pads = real[0].nonzero()[:, 0].tolist(), (~real[0]).nonzero()[:, 0].tolist()
+        if len(reals) > 1 and not self.sequence.causal:
+            other = self.out(self.changed(rows, reals[0]), real)
+            if not _moved(other[0, reals[1]], got[0, reals[1]]):
+                return "mask-inverted"
+        if not self.sequence.causal:
+            other = self.out(self.changed(rows, reals[0]), real)
+            if not _moved(other[0, pads[0]], got[0, pads[0]]):
+                return "mask-on-queries"
+        each = [self.out(self.changed(rows, place), real)[0, reals[-1]] for place in pads]
+        if all(_moved(out, got[0, reals[-1]]) for out in each):
+            return "mask-ignored"
+        return "padding-attended"
+
+    # --- cached steps ----------------------------------------------------------------------------
+
+    @law("带缓存的各步等于整段文字。")
+    @torch.no_grad()
+    def steps(self) -> Breach | None:
+        """Cached steps are the whole text."""
+        for b, n in self.sizes:
+            x = self.inputs(b, n)
+            (got, _), full = self.stepped(x, [1] * n), self.out(x)
+            if not _same(got, full):
+                first = next(t for t in range(n) if not _same(got[:, t], full[:, t]))
+                where = _size(b, n, "一次一个", "one at a time")
+                gap = _gap(got, full)
+                found = Bilingual(f"从第 {first} 处起：{gap.zh}", f"from place {first}: {gap.en}")
+                return Breach(self._why_steps(b, first), where, found)
+        return None
+
+    def _why_steps(self, batch: int, first: int) -> str:
+        def reads(place: int) -> bool:
+            """Tell whether the last of four steps sees a place."""
+            y = self.inputs(batch, 4)
+            outputs = (self.stepped(x, [1] * 4)[0][:, -1] for x in (self.changed(y, place), y))
+            return _moved(*outputs)
+
+        if self.sequence.window is not None and first >= self.sequence.window - 1:
+            return "cache-window"
+        if first and not reads(2):
+            return "causal-from-the-start" if reads(0) else "cache-lost"
+        return "positions-of-steps"
+
+    @law("带缓存的一步可以读好几处。")
+    @torch.no_grad()
+    def steps_of_several(self) -> Breach | None:
+        """A cached step may read several places."""
+        if self.sequence.step is None or not self.sequence.chunks:
+            raise DoesNotApply("没有一次读几处的步", "no steps of several places")
+        for b, n in self.sizes[1:]:
+            for sizes in ([n - 1, 1], [1, n - 1], [2] * (n // 2) + [1] * (n % 2)):
+                x = self.inputs(b, n)
+                (got, _), full = self.stepped(x, sizes), self.out(x)
+                if _same(got, full):
+                    continue
+                cause = "positions-of-steps"
+                if _same(self.stepped(x, [1] * n)[0], full):
+                    start = _same(got[:, : sizes[0]], full[:, : sizes[0]])
+                    cause = "causal-from-the-start" if start else "no-causal-mask"
+                where = _size(b, n, f"每步 {sizes} 处", f"in steps of {sizes}")
+                return Breach(cause, where, _gap(got, full))
+        return None
+
+    @law("一个状态可以有两种续写。")
+    @torch.no_grad()
+    def branches(self) -> Breach | None:
+        """A state can be continued in two ways."""
+        x = self.inputs(2, 4)
+        other = self.changed(self.changed(x, 2), 3)
+        _, state = self.stepped(x[:, :2], [1, 1])
+        right = self.out(x)[:, 2:]
+        one, after = self.stepped(x[:, 2:3], [1], state)
+        self.stepped(other[:, 2:], [1, 1], state)
+        again, _ = self.stepped(x[:, 2:3], [1], state)
+        last, _ = self.stepped(x[:, 3:], [1], after)
+        spoiled = _same(one, right[:, :1]) and not _same(last, right[:, 1:])
+        if not _same(again, one, 1e-5) or spoiled:
+            where = _size(2, 4, "读过 2 处之后分两路", "two ways after 2 places")
+            return Breach("cache-shared", where, _gap(again, one))
+        return None
+
+    @law("可以选状态里的行。")
+    @torch.no_grad()
+    def selected_rows(self) -> Breach | None:
+        """Rows of a state can be selected."""
+        if self.sequence.select is None:
+            raise DoesNotApply("不能选行", "rows can't be selected")
+        x, rows = self.inputs(3, 4), torch.tensor([2, 0, 0])
+        _, state = self.stepped(x[:, :3], [1, 1, 1])
+        got, _ = self.stepped(x[rows, 3:], [1], self.sequence.select(state, rows))
+        right = self.out(x[rows])[:, 3:]
+        if _same(got, right) or not _same(self.stepped(x, [1] * 4)[0], self.out(x)):
+            return None
+        where = _size(3, 4, "读过 3 处之后选第 2、0、0 行", "rows 2, 0, 0 after 3 places")
+        return Breach("beams-mixed", where, _gap(got, right))
+
+    @law("开头有填充，后面的步照样接得上。")
+    @torch.no_grad()
+    def after_padding(self) -> Breach | None:
+        """Steps go on after a padded start."""
+        if self.sequence.prefill is None:
+            raise DoesNotApply("不读有填充的开头", "no padded start")
+        for b, n in self.sizes[1:4]:
+            x, lengths = self.inputs(b, n), _lengths(b, n)
+            rows, real = self.padded(x, lengths, 2, "right")
+            mask, following = self.mask(real), self.inputs(b, 1)
+            assert mask is not None
+            got, _ = self.stepped(following, [1], self.sequence.prefill(rows, mask))
+            whole = [
+                torch.cat((x[i : i + 1, :length], following[i : i + 1]), 1)
+                for i, length in enumerate(lengths)
+            ]
+            right = torch.cat([self.out(each)[:, -1:] for each in whole])
+            if not _same(got, right, 5e-4):
+                where = _where_padded(b, lengths, "right")
+                return Breach("steps-count-padding", where, _gap(got, right))
+        return None
+
+    # --- gradients, precision, graphs ------------------------------------------------------------
+
+    @law("梯度到得了各处，而且有限。")
+    def gradients(self) -> Breach | None:
+        """Gradients reach all, and are finite."""
+        x = self.inputs(2, 3)
+        real = torch.tensor([[True] * 3, [True, True, False]])
+        leaves = []
+        if self.sequence.width:
+            leaves.append(("", x.requires_grad_()))
+        if self.sequence.module is not None:
+            named = self.sequence.module.named_parameters()
+            leaves += [(name, leaf) for name, leaf in named if leaf.requires_grad]
+        if not leaves:
+            raise DoesNotApply("没有给出模块", "no module given")
+        out = _first(self.sequence.call(x, self.mask(real)))
+        kept = out if self.sequence.mask == "none" else out[real]
+        where = _size(2, 3, "有一处填充", "one place of padding")
+        if not kept.requires_grad:
+            found = Bilingual("输出不要求梯度", "the outputs require no gradient")
+            return Breach("gradient-cut", where, found)
+        loss = (kept * self.draw(*kept.shape)).sum()
+        grads = torch.autograd.grad(loss, [leaf for _, leaf in leaves], allow_unused=True)
+        for (name, _), grad in zip(leaves, grads, strict=True):
+            of = Bilingual(name or "输入", name or "the inputs")
+            if grad is None:
+                if not name or (".weight" in name and "pool" not in name):
+                    found = Bilingual(f"{of.zh} 没有梯度", f"{of.en}: no gradient")
+                    return Breach("gradient-cut", where, found)
+            elif not grad.isfinite().all():
+                found = Bilingual(f"{of.zh} 的梯度不是有限的数", f"{of.en}: a gradient not finite")
+                return Breach("nan-gradients", where, found)
+        return None
+
+    @law("梯度就是输出的变化率。")
+    def slopes(self) -> Breach | None:
+        """Gradients are those of the outputs."""
+        if not self.sequence.width:
+            raise DoesNotApply("词元编号没有梯度", "ids have no gradient")
+        x = self.inputs(1, 3).requires_grad_()
+        out = _first(self.sequence.call(x, None))
+        if not out.requires_grad:
+            found = Bilingual("输出不要求梯度", "the outputs require no gradient")
+            return Breach("gradient-cut", _size(1, 3), found)
+        upstream, direction = self.draw(*out.shape), self.draw(*x.shape)
+        (grad,) = torch.autograd.grad((out * upstream).sum(), x)
+        ends = []
+        with torch.no_grad():
+            for step in (1e-2, -1e-2):
+                moved = _first(self.sequence.call(x + step * direction, None))
+                ends.append((moved * upstream).sum().item())
+        slope, claimed = (ends[0] - ends[1]) / 2e-2, (grad * direction).sum().item()
+        if abs(slope - claimed) <= 0.03 * max(1.0, abs(slope)):
+            return None
+        found = Bilingual(
+            f"沿一条线变化率是 {slope:.4g}，梯度说是 {claimed:.4g}",
+            f"along a line the outputs change by {slope:.4g}, the gradient says {claimed:.4g}",
+        )
+        return Breach("gradient-cut", _size(1, 3), found)
+
+    @law("半精度下类型不变，不溢出，误差只来自舍入。")
+    @torch.no_grad()
+    def half_precision(self) -> Breach | None:
+        """In half precision the dtype is kept, nothing overflows, and errors are rounding."""
+        dtype, module = self.sequence.half, self.sequence.module
+        if dtype is None or module is None:
+            raise DoesNotApply("没有承诺", "not promised")
+        x = self.inputs(2, 5)
+        full, before = self.out(x), copy.deepcopy(module.state_dict())
+        module.to(dtype)
+        try:
+            got = _first(self.sequence.call(x.to(dtype) if self.sequence.width else x, None))
+        finally:
+            module.to(torch.float32)
+            module.load_state_dict(before)
+        where = _size(2, 5, str(dtype), str(dtype))
+        if got.dtype != dtype:
+            found = Bilingual(f"结果是 {got.dtype}", f"the result is {got.dtype}")
+            return Breach("other-dtype", where, found)
+        error = (got.float() - full).abs().max() / full.abs().max() / torch.finfo(dtype).eps
+        if error <= 40:
+            return None
+        found = Bilingual(f"误差 {error:.0f} eps，最多 40", f"error {error:.0f} eps, at most 40")
+        return Breach("coarse-sums", where, found)
+
+    @law("能编译成一整张图。")
+    @torch.no_grad()
+    def one_graph(self) -> Breach | None:
+        """Compiles as one graph."""
+        if not self.sequence.compiles:
+            raise DoesNotApply("没有承诺", "not promised")
+        x = self.inputs(2, 4)
+        right = self.out(x)
+        torch._dynamo.reset()
+        compiled = torch.compile(
+            lambda y: self.sequence.call(y, None), fullgraph=True, backend="eager"
+        )
+        try:
+            got = _first(compiled(x))
+        except Exception as error:
+            return Breach("breaks-the-graph", _size(2, 4), told(error))
+        return (
+            None if _same(got, right) else Breach("breaks-the-graph", _size(2, 4), _gap(got, right))
+        )
+
+    @law("追踪过后什么也不留。")
+    @torch.no_grad()
+    def trace(self) -> Breach | None:
+        """A trace leaves nothing behind."""
+        x = self.inputs(1, 40)  # longer than any before: tables have to grow
+        try:
+            with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+                self.sequence.call(mode.from_tensor(x), None)
+        except Exception:
+            raise DoesNotApply("不能用假张量追踪", "can't be traced with fake tensors") from None
+        try:
+            spoiled = isinstance(self.out(x), FakeTensor)
+        except Exception:
+            spoiled = True
+        if not spoiled:
+            return None
+        found = Bilingual(
+            "之后一次平常的调用失败，或者得到假张量",
+            "an ordinary call afterwards fails or gives a fake tensor",
+        )
+        return Breach("keeps-tensors-of-a-trace", _size(1, 40), found)
+
+
+def _lengths(b: int, n: int) -> list[int]:
+    """Return how many places of each example are real."""
+    return [n - i % max(1, n - 1) for i in range(b)]
+
+
+def _where_padded(b: int, lengths: list[int], side: str) -> Bilingual:
+    return Bilingual(
+        f"批量 {b}，长度 {lengths}，{'右' if side == 'right' else '左'}边再填 2 处",
+        f"batch {b}, lengths {lengths}, 2 more on the {side}",
+    )
+
+
+__all__ = ["Sequence", "SequenceLaws"]

@@ -1,0 +1,62 @@
+"""One contract for every mechanism of the package: each law of conformance, each subject."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parent))
+
+import subjects
+
+from attention_book import attention, models
+from attention_book.conformance import laws
+from attention_book.foundations.checks import STRICT_VARIABLE
+
+SUBJECTS = {each.name: each for each in (*subjects.kernels(), *subjects.sequences())}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_laws_hold(name):
+    found = [law.outcome() for law in laws(SUBJECTS[name]) if law.name not in subjects.OF_GRAPHS]
+    broken = {each.law: each.breach for each in found if each.breach is not None}
+    assert not broken
+    assert sum(each.reason is None for each in found) >= 6
+
+
+def test_the_laws_of_graphs_hold():
+    """Compiled as one graph, and nothing is left behind by a trace; in a process of its own."""
+    script = Path(__file__).with_name("subjects.py")
+    environment = {**os.environ, STRICT_VARIABLE: "0"}
+    run = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert list(found) == [each.name for each in subjects.with_graphs()]
+    assert {name: broken for name, broken in found.items() if broken} == {}
+
+
+#: What is attention or a model, and why no law here holds it: its tests are its own.
+ELSEWHERE = {
+    "LocationAttention": "it does not look at the keys",
+    "Forecaster": "numbers, not tokens",
+    "VisionTransformer": "an image has no padding; its layers are held to the laws",
+}
+
+
+def test_no_mechanism_is_left_out():
+    source = Path(subjects.__file__).read_text(encoding="utf8")
+    names = [
+        name
+        for module in (attention, models)
+        for name in module.__all__
+        if name.endswith(("Attention", "_attention", "LanguageModel", "Transformer", "Regression"))
+        or name in ("Seq2Seq", "Forecaster")
+    ]
+    base = {"LanguageModel"}  # the causal and the masked one are it
+    assert len(names) > 20
+    assert {name for name in names if name not in source} == set(ELSEWHERE) - base
