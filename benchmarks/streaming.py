@@ -41,7 +41,7 @@ from attention_book.runs import (
 )
 from attention_book.text import Batch
 from attention_book.training import batch_loss
-from attention_book.training.descent import Stepper
+from attention_book.training.loop import Stepper
 
 PLAN = BatchPlan(batch_tokens=1024, seed=1)
 STEPS_A_TURN = 25

@@ -38,7 +38,7 @@ from attention_book.runs import (
     start,
     status,
 )
-from attention_book.training.checkpoints.tensor_file import read_tensors
+from attention_book.training.checkpoint import read_tensors
 
 #: What opens, writes, renames and removes files.
 CALLS = ((os, "fsync"), (Path, "open"), (Path, "replace"), (Path, "unlink"), (Path, "rename"))

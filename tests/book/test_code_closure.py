@@ -79,7 +79,7 @@ def test_what_is_no_plain_python_may_run_everything(write):
 def test_a_training_runs_no_chapter_tools():
     package = Package(ROOT / "src")
     reached = package.reached(ast.parse("from attention_book.course.recipes import trained"))
-    assert "attention_book.training.trainer" in reached
+    assert "attention_book.training.loop" in reached
     assert not {name for name in reached if name.split(".")[1:2] in (["inspection"], ["exercises"])}
 
 

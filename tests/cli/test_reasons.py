@@ -23,7 +23,7 @@ from attention_book.cli.reasons import has_english, in_chinese
 PACKAGE = Path(attention_book.__file__).parent
 # What the command works with: whatever is raised there may be told to who typed the line.
 REACHED = (
-    *("cli", "runs", "text", "training/checkpoints", "training/descent.py", "training/schedule.py"),
+    *("cli", "runs", "text", "training/checkpoint.py", "training/loop.py", "training/schedule.py"),
     *(
         "decoding/beam.py",
         "decoding/prediction.py",

@@ -27,7 +27,7 @@ from attention_book.decoding import translate
 from attention_book.metrics import corpus_bleu
 from attention_book.models import Seq2Seq
 from attention_book.text import ParallelData, Vocabulary, grammar_corpus
-from attention_book.text.phrases import phrasebook
+from attention_book.text.corpora import phrasebook
 from attention_book.training import evaluate_loss, fit, linear_schedule, save_checkpoint, xavier_
 
 # --- recipes -----------------------------------------------------------------------------------

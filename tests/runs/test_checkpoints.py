@@ -9,7 +9,7 @@ import torch
 from attention_book.runs import RunError, load_run, start
 from attention_book.runs.checkpoints import Checkpoints, Place, average_checkpoints, read_place
 from attention_book.training import CheckpointError
-from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
+from attention_book.training.checkpoint import read_tensors, write_tensors
 
 
 def write(files: Checkpoints, step: int, *, keep: int, planned: bool = True) -> None:

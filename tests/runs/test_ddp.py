@@ -14,7 +14,7 @@ import torch
 from attention_book.models import Transformer, TransformerConfig
 from attention_book.runs import read_log, status
 from attention_book.runs.ddp import parts_to_shard
-from attention_book.training.checkpoints.tensor_file import read_tensors
+from attention_book.training.checkpoint import read_tensors
 
 Said = dict[str, dict[str, Any]]
 

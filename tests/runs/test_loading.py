@@ -22,7 +22,7 @@ from attention_book.runs import (
     start,
 )
 from attention_book.training import CheckpointError
-from attention_book.training.checkpoints.tensor_file import read_tensors, write_tensors
+from attention_book.training.checkpoint import read_tensors, write_tensors
 
 FEW = settings(
     max_examples=settings().max_examples // 2,

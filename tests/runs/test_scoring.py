@@ -13,7 +13,7 @@ from attention_book.metrics import corpus_bleu
 from attention_book.runs import scoring
 from attention_book.runs.scoring import compare, score, tokenizer_of
 from attention_book.text import phrasebook
-from attention_book.text.scripts import without_blanks_between_words
+from attention_book.text.tokens import without_blanks_between_words
 
 REFERENCES = [" ".join(pair.target).capitalize() for pair in phrasebook()[200:280]]
 

@@ -31,7 +31,7 @@ from attention_book.runs.corpus import part_of
 from attention_book.runs.ddp import Ranks
 from attention_book.runs.training import Training, count_steps
 from attention_book.training import CheckpointError, inverse_square_root_schedule
-from attention_book.training.checkpoints.tensor_file import read_tensors
+from attention_book.training.checkpoint import read_tensors
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import pytest
 
-from attention_book.text import CorpusError, SentencePair, detokenize, phrases, tokenize
-from attention_book.text.phrases import phrase_lines, phrasebook, topics
+from attention_book.text import CorpusError, SentencePair, detokenize, tokenize
+from attention_book.text import corpora as phrases
+from attention_book.text.corpora import phrase_lines, phrasebook, topics
 
 FOLDER = files("attention_book.text") / "data" / "phrasebook"
 FILES = {file.name: file for folder in FOLDER.iterdir() for file in folder.iterdir()}

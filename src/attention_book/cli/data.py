@@ -21,8 +21,7 @@ from attention_book.runs.corpus import SPLITS, Skipped, Split, read_lines
 from attention_book.runs.settings import CORPORA, DataSettings
 from attention_book.text import CorpusError, tokenize
 from attention_book.text.corpora import DOWNLOADED, CorpusFile, corpus_files, fetch_corpus
-from attention_book.text.scripts import pieces
-from attention_book.text.tokens import Language
+from attention_book.text.tokens import Language, pieces
 
 #: The corpora with a name: languages, and what they are.
 KNOWN = {

@@ -12,12 +12,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.stored_settings import completed
 from attention_book.runs.settings import check_type
-from attention_book.training.checkpoints.tensor_file import (
-    CheckpointError,
-    below,
-    read_tensors,
-    write_tensors,
-)
+from attention_book.training.checkpoint import CheckpointError, below, read_tensors, write_tensors
 
 _NAME = re.compile(r"step-([0-9]{8,})\.safetensors")
 #: Hears what a run has to say beside its reports.

@@ -15,9 +15,8 @@ from attention_book.foundations.checks import check_probability
 from attention_book.foundations.languages import short_code
 from attention_book.runs.settings import DataSettings, one_of
 from attention_book.text import CorpusError, GrammarCorpus, Problem, grammar_corpus, grammar_text
-from attention_book.text.corpora import DOWNLOADED, open_corpus
+from attention_book.text.corpora import DOWNLOADED, open_corpus, phrase_lines
 from attention_book.text.pairs import columns_of, text_of
-from attention_book.text.phrases import phrase_lines
 
 Line = tuple[str, str]
 #: Is told "path:line: reason" of a line that is left out; or raises.

@@ -23,7 +23,7 @@ from attention_book.models import DecoderLayer, SelfAttentionLayer
 from attention_book.runs.folder import MachineError, RunError
 from attention_book.text import Batch
 from attention_book.training import BatchLoss, batch_loss
-from attention_book.training.descent import LossFn
+from attention_book.training.loop import LossFn
 
 Result = TypeVar("Result")
 

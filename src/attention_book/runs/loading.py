@@ -13,7 +13,7 @@ from attention_book.runs.codec import TextCodec
 from attention_book.runs.folder import RunError, RunFolder
 from attention_book.runs.settings import RunSettings, one_of
 from attention_book.training import CheckpointError, load_checkpoint
-from attention_book.training.checkpoints.tensor_file import below, read_shapes
+from attention_book.training.checkpoint import below, read_shapes
 
 #: Which weights of a run: with the lowest validation loss, the latest, the mean of the last.
 Which = Literal["best", "last", "average"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from attention_book.foundations.environment import from_extra
 from attention_book.foundations.languages import language_tag, written_as
-from attention_book.text.scripts import without_blanks_between_words
+from attention_book.text.tokens import without_blanks_between_words
 
 # Sacrebleu's own tokenizers, each with the modules that it needs; without them characters are
 # counted, as they are in languages that separate no words and have no tokenizer there.

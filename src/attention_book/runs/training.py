@@ -68,15 +68,17 @@ from attention_book.runs.log import (
 from attention_book.runs.settings import RunSettings, TrainingSettings
 from attention_book.text import Batch
 from attention_book.training import CheckpointError
-from attention_book.training.checkpoints.checkpoint import kind_of
-from attention_book.training.checkpoints.optimizer_state import (
+from attention_book.training.checkpoint import (
     NOT_A_STATE,
+    below,
+    kind_of,
     optimizer_rest,
     optimizer_tensors,
+    read_tensors,
     restore,
+    write_tensors,
 )
-from attention_book.training.checkpoints.tensor_file import below, read_tensors, write_tensors
-from attention_book.training.descent import Stepper
+from attention_book.training.loop import Stepper
 from attention_book.training.schedule import scheduled
 
 

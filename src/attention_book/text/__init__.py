@@ -1,23 +1,27 @@
 """Parallel text: from two columns of sentences to batches of numbers."""
 
-from attention_book.text.batches import Batch, ParallelData, encode_source
+from attention_book.text.batches import (
+    MASK,
+    Batch,
+    MaskedTokens,
+    ParallelData,
+    encode_source,
+    encode_text,
+    mask_tokens,
+)
 from attention_book.text.bpe import SubwordTokenizer
-from attention_book.text.corpora import load_corpus
-from attention_book.text.grammar.check import is_grammatical
-from attention_book.text.grammar.corpus import GrammarCorpus, grammar_corpus
-from attention_book.text.grammar.generate import generate
-from attention_book.text.grammar.telling import Sentence
-from attention_book.text.grammar.text import grammar_text, grammar_tokens
-from attention_book.text.masking import MASK, MaskedTokens, encode_text, mask_tokens
+from attention_book.text.corpora import load_corpus, phrasebook
+from attention_book.text.grammar.corpus import GrammarCorpus, Sentence, generate, grammar_corpus
+from attention_book.text.grammar.text import grammar_text, grammar_tokens, is_grammatical
 from attention_book.text.pairs import (
     CorpusError,
     Problem,
     Reading,
     SentencePair,
+    leaks,
     read_pairs,
+    split_pairs,
 )
-from attention_book.text.phrases import phrasebook
-from attention_book.text.splits import leaks, split_pairs
 from attention_book.text.tokens import detokenize, tokenize
 from attention_book.text.vocabulary import BOS, EOS, PAD, SPECIALS, UNK, SpecialIds, Vocabulary
 

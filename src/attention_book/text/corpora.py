@@ -1,21 +1,103 @@
-"""Real corpora by name, downloaded once and verified, or read from your own folder."""
+"""Corpora by name: this book's phrases, and real ones, downloaded once or read from your folder."""
 
 import gzip
 import itertools
 import os
+import time
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from http.client import HTTPException
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from attention_book.foundations.environment import bar_options, from_extra
-from attention_book.text.downloads import download
+from attention_book.foundations.languages import short_code
 from attention_book.text.pairs import CorpusError, Reading, SentencePair, pairs_from_lines
-from attention_book.text.tokens import Language
+from attention_book.text.tokens import Language, tokenize
+
+#: Is told how many bytes are there, and how many there will be (None: not known).
+Report = Callable[[int, int | None], None]
+
+_CHUNK = 1 << 16
+_NOT_SATISFIABLE = 416
+
+
+def download(
+    url: str,
+    part: Path,
+    *,
+    report: Report | None = None,
+    attempts: int = 3,
+    wait: float = 1.0,
+    timeout: float = 30.0,
+) -> None:
+    """Download ``url`` into ``part``, continuing where an earlier download broke off.
+
+    ``part`` is complete when the function returns. When it raises, ``part`` holds
+    what has come so far, and the next call asks the server for the rest only.
+    Whether the parts fit together is for the caller's checksum to say.
+
+    Args:
+        url: The address.
+        part: Where the bytes go.
+        report: Called after every piece.
+        attempts: How often to try before giving up.
+        wait: Seconds before the second attempt; before every other twice as long.
+        timeout: Seconds of silence after which a connection counts as broken.
+
+    Raises:
+        OSError: if the last attempt has failed too, or the server has no such file.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     source, part = Path(folder) / "source", Path(folder) / "part"
+    ...     _ = source.write_text("all of it")
+    ...     download(source.as_uri(), part)
+    ...     part.read_text()
+    'all of it'
+    """
+    for attempt in range(1, attempts + 1):
+        try:
+            return _continue(url, part, report, timeout)
+        except HTTPError as error:
+            error.close()
+            if error.code == _NOT_SATISFIABLE:  # longer than the file: of something else
+                part.unlink()
+            elif error.code < 500:
+                raise
+            failure: Exception = error
+        except (OSError, HTTPException) as error:
+            failure = error
+        if attempt < attempts:
+            time.sleep(wait * 2 ** (attempt - 1))
+    raise OSError(f"{failure} ({attempts} attempts)") from failure
+
+
+def _continue(url: str, part: Path, report: Report | None, timeout: float) -> None:
+    here = part.stat().st_size if part.exists() else 0
+    request = Request(url, headers={"Range": f"bytes={here}-"} if here else {})
+    with urlopen(request, timeout=timeout) as response:
+        if response.status != 206:  # the server sends everything, not the rest only
+            here = 0
+        length = response.headers["Content-Length"]
+        total = None if length is None else here + int(length)
+        with part.open("ab" if here else "wb") as file:
+            while chunk := response.read(_CHUNK):
+                file.write(chunk)
+                here += len(chunk)
+                if report is not None:
+                    report(here, total)
+    if total is not None and here != total:
+        raise OSError(f"the connection broke after {here} of {total} bytes")
+
 
 #: The environment variable that names a folder to read the corpora from.
 DATA_FOLDER = "ATTENTION_BOOK_DATA"
@@ -322,3 +404,130 @@ def _pooch() -> Any:
         with from_extra("text", "pooch"):
             import pooch
     return pooch
+
+
+PhrasebookLanguage = Literal["en", "fr", "zh"]
+
+_LANGUAGES: tuple[PhrasebookLanguage, ...] = get_args(PhrasebookLanguage)  # as the columns
+
+# From the shortest phrases to whole stories, by folder; the corpus stands in this order.
+_TOPICS = {
+    "first_words": ("commands", "exclamations", "feelings", "being"),
+    "at_home": ("home", "having", "family", "routine", "food", "health"),
+    "out_and_about": ("weather", "conversation", "time", "city", "travel", "shopping"),
+    "longer": ("work_and_school", "hobbies", "nature", "stories"),
+}
+
+
+def topics() -> tuple[str, ...]:
+    """Return the topics of the phrasebook, in its order.
+
+    >>> topics()[:3]
+    ('commands', 'exclamations', 'feelings')
+    """
+    return tuple(topic for folder in _TOPICS.values() for topic in folder)
+
+
+def phrasebook(
+    source: str = "en",
+    target: str = "fr",
+    *,
+    max_tokens: int | None = None,
+) -> tuple[SentencePair, ...]:
+    """Return the phrases of the book in two languages, each distinct pair once.
+
+    A source sentence with several translations makes several pairs. The
+    pairs carry no alignment.
+
+    Args:
+        source: The language to translate from: "en", "fr" or "zh", or another code of one of
+            them.
+        target: The language to translate to, another one.
+        max_tokens: How many tokens each side may have; None: as many as it likes.
+
+    Raises:
+        ValueError: if the languages are not two of the three, or ``max_tokens`` is
+            so small that no phrase is left.
+
+    >>> phrasebook()[0]
+    SentencePair(source=('go', '.'), target=('va', '!'), alignment=None)
+    >>> [pair.target for pair in phrasebook("en", "zh") if pair.source == ("i", "lost", ".")]
+    [('我', '输', '了', '。')]
+    >>> max(len(pair.source) for pair in phrasebook(max_tokens=4))
+    4
+    """
+    left, right = _columns(source, target)
+    pairs = dict.fromkeys(SentencePair(line[left], line[right]) for line in _lines())
+    if max_tokens is None:
+        return tuple(pairs)
+    short = tuple(p for p in pairs if max(len(p.source), len(p.target)) <= max_tokens)
+    if not short:
+        raise ValueError(f"max_tokens: expected room for at least one phrase, got {max_tokens}")
+    return short
+
+
+def check_languages(source: str, target: str) -> None:
+    """Refuse languages that are not two of the three."""
+    _columns(source, target)
+
+
+def _columns(source: str, target: str) -> list[int]:
+    """Return in which columns of the files two languages stand."""
+    codes = [short_code(language) for language in (source, target)]
+    if len(set(codes)) < 2 or not set(codes) <= set(_LANGUAGES):
+        raise ValueError(
+            f"source, target: expected two of {_LANGUAGES}, got {source!r} and {target!r}"
+        )
+    return [tuple(_LANGUAGES).index(code) for code in codes]
+
+
+@cache
+def _lines() -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """Return every line of every topic as its tokens, (English, French, Chinese)."""
+    return tuple(
+        line
+        for folder, names in _TOPICS.items()
+        for name in names
+        for line in _lines_of(folder, name)
+    )
+
+
+def _lines_of(folder: str, topic: str) -> list[tuple[tuple[str, ...], ...]]:
+    return [
+        tuple(tokenize(side, language) for side, language in zip(line, _LANGUAGES, strict=True))
+        for line in _written(folder, topic)
+    ]
+
+
+def phrase_lines(source: str = "en", target: str = "fr") -> tuple[tuple[str, str], ...]:
+    """Return the phrases of the book in two languages as they are written, each pair once.
+
+    Chinese has a blank between words.
+
+    Raises:
+        ValueError: if the languages are not two of the three.
+
+    >>> phrase_lines()[0]
+    ('Go.', 'Va\\u202f!')
+    """
+    left, right = _columns(source, target)
+    topics = ((folder, name) for folder, names in _TOPICS.items() for name in names)
+    lines = (line for topic in topics for line in _written(*topic))
+    return tuple(dict.fromkeys((line[left], line[right]) for line in lines))
+
+
+def _written(folder: str, topic: str) -> list[list[str]]:
+    """Return the lines of a topic as they are written."""
+    name = f"{topic}.tsv"
+    phrases = files("attention_book.text") / "data" / "phrasebook"
+    text = (phrases / folder / name).read_text(encoding="utf-8")
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        columns = line.split("\t")
+        if len(columns) != len(_LANGUAGES):
+            raise CorpusError(
+                f"{name}:{number}: expected English TAB French TAB Chinese, "
+                f"got {len(columns)} columns"
+            )
+        lines.append(columns)
+    return lines

@@ -1,29 +1,34 @@
 """Training as a generator: the loop belongs to the caller."""
 
-from attention_book.training.checkpoints.checkpoint import (
+from attention_book.training.checkpoint import (
     Checkpoint,
     CheckpointError,
+    EpochReport,
+    Report,
     load_checkpoint,
     read_checkpoint,
     save_checkpoint,
 )
-from attention_book.training.classifying import fit_classifier
-from attention_book.training.descent import BatchLoss, descend
-from attention_book.training.evaluation import batch_loss, evaluate_loss
 from attention_book.training.forecasting import WarmForecaster, train_forecaster
-from attention_book.training.initialise import xavier_
+from attention_book.training.loop import (
+    BatchLoss,
+    EarlyStopping,
+    descend,
+    fit,
+    fit_classifier,
+    progress,
+    xavier_,
+)
 from attention_book.training.loss import (
+    batch_loss,
+    evaluate_loss,
     hidden_token_loss,
     loss_per_token,
     next_token_loss,
     perplexity,
     token_losses,
 )
-from attention_book.training.progress import progress
-from attention_book.training.reports import EpochReport, Report
 from attention_book.training.schedule import inverse_square_root_schedule, linear_schedule
-from attention_book.training.stopping import EarlyStopping
-from attention_book.training.trainer import fit
 
 __all__ = [
     "BatchLoss",

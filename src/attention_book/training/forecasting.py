@@ -9,8 +9,8 @@ from torch.nn import functional as F
 from attention_book.foundations.seed import shifted
 from attention_book.foundations.shapes import GoOn, History
 from attention_book.models import Forecaster, ForecasterConfig
-from attention_book.training.descent import descend
-from attention_book.training.reports import Report
+from attention_book.training.checkpoint import Report
+from attention_book.training.loop import descend
 from attention_book.training.schedule import linear_schedule
 
 

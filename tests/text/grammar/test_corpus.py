@@ -4,8 +4,13 @@ from itertools import combinations
 
 import pytest
 
-from attention_book.text.grammar.corpus import HELD_OUT, MAX_TRAIN_TOKENS, _draw, grammar_corpus
-from attention_book.text.grammar.generate import generate
+from attention_book.text.grammar.corpus import (
+    HELD_OUT,
+    MAX_TRAIN_TOKENS,
+    _draw,
+    generate,
+    grammar_corpus,
+)
 
 SIZES = {"num_train": 2500, "num_test": 60}
 CORPUS = grammar_corpus("en", "fr", **SIZES)

@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attention_book.text.grammar.clauses import draw_action
-from attention_book.text.grammar.generate import generate
-from attention_book.text.grammar.lexicon import ADJECTIVES, NOUNS, VERBS
-from attention_book.text.grammar.meaning import Meaning, Phrase
-from attention_book.text.grammar.phrases import Draw
-from attention_book.text.grammar.telling import telling
+from attention_book.text.grammar.corpus import generate, telling
+from attention_book.text.grammar.drawing import Draw, draw_action
+from attention_book.text.grammar.lexicon import ADJECTIVES, NOUNS, VERBS, Meaning, Phrase
 
 SENTENCES = generate(2500, seed=5)
 LANGUAGES = ("en", "fr", "zh")

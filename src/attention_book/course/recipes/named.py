@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from attention_book.course.recipes.recipe import Recipe
-from attention_book.text.phrases import PhrasebookLanguage
+from attention_book.text.corpora import PhrasebookLanguage
 
 # One setting for all models of the grammar, so that they differ in their attention alone.
 _SIZES = {"d_embed": 64, "d_hidden": 96, "num_layers": 1, "dropout": 0.0, "bidirectional": True}

@@ -18,7 +18,7 @@ from attention_book.foundations.checks import (
 from attention_book.foundations.stored_settings import completed
 from attention_book.models import Seq2SeqConfig, TransformerConfig
 from attention_book.text import SentencePair, grammar_corpus
-from attention_book.text.phrases import PhrasebookLanguage, check_languages, phrasebook
+from attention_book.text.corpora import PhrasebookLanguage, check_languages, phrasebook
 
 Corpus = Literal["grammar", "phrasebook"]
 Splits = Mapping[str, tuple[SentencePair, ...]]

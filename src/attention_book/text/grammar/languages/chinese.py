@@ -1,7 +1,7 @@
 """How Chinese says a meaning: time, company and place before the verb, 量词, 的, 吗."""
 
-from attention_book.text.grammar.meaning import Clause, Meaning, Mention, Phrase
-from attention_book.text.grammar.words import Word, say
+from attention_book.text.grammar.languages import Word, say
+from attention_book.text.grammar.lexicon import Clause, Meaning, Mention, Phrase
 
 _JOINTS = {"and": "，", "but": "， 但是", "because": "， 因为", "so": "， 所以"}
 _MODALS = {"will": "会", "want": "想", "must": "必须"}

@@ -1,7 +1,7 @@
 """How English says a meaning: do-support, the third person's -s, a or an."""
 
-from attention_book.text.grammar.meaning import Clause, Meaning, Mention, Phrase
-from attention_book.text.grammar.words import Word, choose_forms, say
+from attention_book.text.grammar.languages import Word, choose_forms, say
+from attention_book.text.grammar.lexicon import Clause, Meaning, Mention, Phrase
 
 _NUMBERS = {2: "two", 3: "three"}
 _JOINTS = {"and": "and", "but": ", but", "because": "because", "so": ", so"}

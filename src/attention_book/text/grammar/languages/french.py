@@ -5,9 +5,8 @@ and the choice falls at the very end, when the next word is known. Elided words 
 tokens of their own: "l'" + "homme".
 """
 
-from attention_book.text.grammar.lexicon import ASPIRATED
-from attention_book.text.grammar.meaning import Clause, Meaning, Mention, Phrase
-from attention_book.text.grammar.words import Word, choose_forms, say
+from attention_book.text.grammar.languages import Word, choose_forms, say
+from attention_book.text.grammar.lexicon import ASPIRATED, Clause, Meaning, Mention, Phrase
 
 VOWELS = "aeiouyhâàéèêîôûœ"  # an h is silent, unless the lexicon says otherwise
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from attention_book.training import evaluate_loss, fit
-from attention_book.training.trainer import _shuffle_seed
+from attention_book.training.loop import _shuffle_seed
 
 
 def weights(model: nn.Module) -> torch.Tensor:

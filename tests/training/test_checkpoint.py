@@ -9,7 +9,9 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.parallel import DataParallel
+from torch.optim.swa_utils import AveragedModel
 
 from attention_book.training import (
     CheckpointError,
@@ -17,6 +19,14 @@ from attention_book.training import (
     load_checkpoint,
     read_checkpoint,
     save_checkpoint,
+)
+from attention_book.training.checkpoint import (
+    optimizer_rest,
+    optimizer_tensors,
+    read_tensors,
+    renamed,
+    restore,
+    write_tensors,
 )
 
 REPORTS = tuple(
@@ -301,3 +311,139 @@ def test_a_config_that_does_not_fit_is_one_clear_error(make_model, path, change,
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(path, model=model)
     assert content(model) == before
+
+
+OPTIMIZERS = {
+    "adam": lambda p: torch.optim.Adam(p, lr=0.03, betas=(0.8, 0.9)),
+    "adam with amsgrad": lambda p: torch.optim.Adam(p, lr=0.03, amsgrad=True),
+    "adam fused": lambda p: torch.optim.Adam(p, lr=0.03, fused=True),
+    "adamw": lambda p: torch.optim.AdamW(p, lr=0.03),
+    "sgd": lambda p: torch.optim.SGD(p, lr=0.03),
+    "sgd with momentum": lambda p: torch.optim.SGD(p, lr=0.03, momentum=0.9),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, lr=0.03, centered=True),
+}
+
+
+def new_layer() -> nn.Linear:
+    torch.manual_seed(2)
+    return nn.Linear(3, 5)
+
+
+def step(layer: nn.Module, optimizer: torch.optim.Optimizer, number: int) -> None:
+    generator = torch.Generator().manual_seed(number)
+    optimizer.zero_grad()
+    layer(torch.randn(7, 3, generator=generator)).square().sum().backward()
+    optimizer.step()
+
+
+def taken(optimizer: torch.optim.Optimizer) -> tuple[dict[str, Tensor], dict]:
+    """What is written, after a visit to JSON."""
+    tensors = {name: value.clone() for name, value in optimizer_tensors(optimizer).items()}
+    return tensors, json.loads(json.dumps(optimizer_rest(optimizer)))
+
+
+@pytest.mark.parametrize("make", OPTIMIZERS.values(), ids=OPTIMIZERS)
+@pytest.mark.parametrize("steps_before", [0, 3])
+def test_a_restored_optimizer_goes_on_as_the_first_would_have(make, steps_before) -> None:
+    layer = new_layer()
+    optimizer = make(layer.parameters())
+    for number in range(steps_before):
+        step(layer, optimizer, number)
+    again = new_layer()
+    again.load_state_dict({name: value.clone() for name, value in layer.state_dict().items()})
+    other = make(again.parameters())
+    restore(other, *taken(optimizer))
+    for number in range(10, 14):
+        step(layer, optimizer, number)
+        step(again, other, number)
+    assert torch.equal(layer.weight, again.weight)
+    assert torch.equal(layer.bias, again.bias)
+    assert optimizer.state_dict()["param_groups"] == other.state_dict()["param_groups"]
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
+    layer = new_layer()
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.03)
+    step(layer, optimizer, 1)
+    written = taken(optimizer)
+    wider = nn.Linear(3, 7)
+    for other, message in [
+        (torch.optim.SGD(layer.parameters(), lr=0.1), "optimizer: expected SGD, got Adam"),
+        (torch.optim.Adam([layer.weight]), r"expected groups of \[1\] parameters, got \[2\]"),
+        (torch.optim.Adam(wider.parameters()), r"parameter 0: exp_avg: expected the shape \(7, 3"),
+    ]:
+        before = str(other.state_dict())
+        with pytest.raises(ValueError, match=message):
+            restore(other, *written)
+        assert str(other.state_dict()) == before
+
+
+def part_compiled(model: nn.Module) -> nn.Module:
+    model.encoder = torch.compile(model.encoder)
+    return model
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*script_method")
+
+# What people wrap a model in, outside and inside, once and twice.
+WRAPPED = {
+    "plain": lambda model: model,
+    "compiled": torch.compile,
+    "copied": DataParallel,
+    "copied, compiled": lambda model: torch.compile(DataParallel(model)),
+    "compiled, copied": lambda model: DataParallel(torch.compile(model)),
+    "part compiled": part_compiled,
+    "part and whole": lambda model: torch.compile(part_compiled(model)),
+}
+
+
+@pytest.mark.parametrize("written", WRAPPED)
+def test_weights_go_from_any_wrapper_into_any_other(make_model, tmp_path, written) -> None:
+    """The kind: names that a wrapper prefixes, at either end, at the front or in the middle."""
+    path, model = tmp_path / "model.safetensors", make_model(1)
+    expected = [weight.clone() for weight in model.parameters()]
+    save_checkpoint(path, model=WRAPPED[written](model))
+    for wrap in WRAPPED.values():
+        other = make_model(2)
+        load_checkpoint(path, model=wrap(other))
+        assert all(map(torch.equal, other.parameters(), expected))
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "module._orig_mod.", "a.module."])
+def test_names_with_a_prefix_are_those_without(prefix) -> None:
+    plain = prefix.replace("_orig_mod.", "").replace("module.", "")
+    own = [f"{plain}weight", f"{plain}bias"]
+    found = {f"{prefix}weight": 1, f"{prefix}bias": 2}
+    assert list(renamed(found, own).values()) == own
+    assert list(renamed(dict.fromkeys(own), found).values()) == list(found)
+
+
+@pytest.mark.parametrize("prefix", ["_orig_mod.", "module.", "module._orig_mod."])
+@pytest.mark.parametrize("with_config", [True, False])
+def test_a_file_of_a_wrapped_model_is_read(make_model, tmp_path, prefix, with_config) -> None:
+    """As it was written before, or is by others: with the prefix, and maybe without settings."""
+    path, model, other = tmp_path / "model.safetensors", make_model(1), make_model(2)
+    save_checkpoint(path, model=model)
+    tensors, about = read_tensors(path)
+    named = {name.replace("model.", f"model.{prefix}", 1): t for name, t in tensors.items()}
+    about["config"] = about["config"] if with_config else None
+    write_tensors(path, named, {name: about[name] for name in ("config", "reports", "extra")})
+    load_checkpoint(path, model=other)
+    assert all(map(torch.equal, other.parameters(), model.parameters()))
+
+
+def test_names_that_only_a_wrapper_tells_apart_stay_apart() -> None:
+    found = {"module.weight": 1, "weight": 2}
+    assert renamed(found, ["weight"]) == {name: name for name in found}
+    assert renamed(found, found) == {name: name for name in found}
+
+
+def test_what_a_wrapper_adds_is_refused_and_the_wrapper_named(make_model, tmp_path) -> None:
+    path, model = tmp_path / "model.safetensors", make_model()
+    average = AveragedModel(model)
+    average.config = model.config
+    save_checkpoint(path, model=average)
+    with pytest.raises(CheckpointError, match=r"n_averaged: expected nothing, got .*torch.int64"):
+        load_checkpoint(path, model=make_model())
+    save_checkpoint(path, model=average.module)
+    load_checkpoint(path, model=make_model())

@@ -1,1 +1,0 @@
-"""Checkpoints: written atomically, read back, and used to resume a training."""
