@@ -27,7 +27,7 @@ TEST_BY_TEST := -n 2 --dist worksteal $(SLOWEST)
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench peers robustness bugs clean
+.PHONY: help book test lint types unit site zip pdf downloads notebooks audit bench peers robustness bugs lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -44,13 +44,23 @@ help:
 	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
 	@echo "make bugs       plant known bugs, one at a time, in a copy: which test catches each? (a"
 	@echo "                quarter of an hour; BUGS='masks greedy' for some files or names)"
+	@echo "make lock       write constraints.txt and constraints-next.txt (UPGRADE=1: newest versions)"
 	@echo "make clean      remove what the build made"
 
-$(INSTALLED): constraints.txt pyproject.toml
+# NEXT=1 takes the Sphinx of tomorrow; uv alone installs it, for Jupyter Book 1 asks for Sphinx 7.
+ifdef NEXT
+INSTALLER := uv
+CONSTRAINTS := constraints-next.txt
+INSTALL_uv += --override constraints-next.txt
+else
+CONSTRAINTS := constraints.txt
+endif
+
+$(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("attention_book needs Python 3.11 or newer; " + sys.executable + " is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(if $(filter uv,$(INSTALLER)),$(INSTALL_pip) -c constraints.txt uv)
-	$(or $(INSTALL_$(INSTALLER)),$(error INSTALLER: expected pip or uv, got $(INSTALLER))) -c constraints.txt -e ".[book,test]"
+	$(or $(INSTALL_$(INSTALLER)),$(error INSTALLER: expected pip or uv, got $(INSTALLER))) -c $(CONSTRAINTS) -e ".[book,test]"
 	@# pip compiles on one core, this on all of them; what can't be compiled is never imported.
 	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $(VENV)/lib || true
 	@touch $@
@@ -123,6 +133,18 @@ peers: $(PEERS)/.installed
 
 robustness: $(INSTALLED)
 	$(BIN)/python scripts/robustness.py $(CHAPTERS) $(if $(RUNS),--runs $(RUNS))
+
+# The versions of everything, for every Python: constraints.txt, and the same with the Sphinx of
+# tomorrow, which Jupyter Book 1 does not ask for and which the book builds with all the same.
+LOCK := $(BIN)/uv pip compile - pyproject.toml --all-extras --universal --no-annotate -q \
+	--custom-compile-command "make lock"
+NEWEST := $(addprefix --upgrade-package ,docutils sphinx-book-theme pydata-sphinx-theme)
+lock: $(INSTALLED)
+	$(INSTALL_pip) -q -c constraints.txt uv
+	echo uv | $(LOCK) $(if $(UPGRADE),--upgrade) -o constraints.txt
+	printf 'sphinx>=9,<10\nmyst-parser>=5,<6\n' > $(VENV)/next.txt
+	cp constraints.txt constraints-next.txt
+	echo uv | $(LOCK) --override $(VENV)/next.txt $(NEWEST) -o constraints-next.txt
 
 bugs: $(INSTALLED)
 	$(BIN)/python scripts/plant_bugs.py $(or $(BUGS),--write benchmarks/planted-bugs.md)

@@ -10,7 +10,7 @@ import shutil
 
 import pytest
 import torch
-from tiny import HEADER, ROOT, cell, make_book
+from tiny import HEADER, ROOT, TinyBook, cell, make_book
 
 from attention_book.live import HeadViewer
 from attention_book.live.viewer.page import place
@@ -180,3 +180,15 @@ def test_a_package_that_readers_lack_is_missed_at_once(tiny_book):
     readers = "keyed_execution_readers: [ipykernel]"
     config.write_text(text.replace("    language: en", f"    language: en\n    {readers}"), "utf8")
     assert "No module named 'sacrebleu'" in book.build(fails=True)
+
+
+def test_a_book_that_is_moved_or_copied_keeps_its_work(book, tmp_path):
+    """Wherever it lies and whatever the clock says: the same contents are read once."""
+    shutil.copytree(book.repo, tmp_path / "elsewhere", copy_function=shutil.copyfile)
+    moved = TinyBook(tmp_path / "elsewhere")
+    log = moved.build()
+    assert read_in(log) <= {"cites"}
+    assert "executing" not in log
+    assert pages_of(moved) == pages_of(book)
+    moved.write(intro="# Plain\n\nmoved words\n")
+    assert read_in(moved.build()) == {"intro"}

@@ -29,6 +29,41 @@ def test_a_warning_that_belongs_to_no_page_stays(tiny_book):
         assert "html_static_path entry 'missing' does not exist" in book.build(fails=True)
 
 
+def test_a_failing_build_leaves_the_site_as_it_was(tiny_book):
+    book = tiny_book(["evidence.strict_build"], intro="# T\n", other="# O\n", gone="# G\n")
+
+    def site():
+        return {p.relative_to(book.html): p.read_bytes() for p in book.html.rglob("*.*")
+                if p.is_file()}  # fmt: skip
+
+    book.build()
+    before = site()
+    book.write(intro=BROKEN, other="# Other words\n")
+    book.build(fails=True)
+    assert site() == before
+    book.write(intro="# T\n")
+    book.build()
+    assert "Other words" in book.page("other")
+
+
+def test_a_cause_is_told_once_with_its_places_and_the_nearest_names(tiny_book):
+    book = tiny_book(
+        ["evidence.strict_build"],
+        intro="(ch-images)=\n# T\n\n{ref}`ch-imagez`\n",
+        other="# O\n\n{ref}`ch-imagez`\n\n```{image} figures/nosuch.png\n```\n",
+    )
+    (book.book / "figures/no-such.png").write_bytes(b"")
+    log = book.build(fails=True)
+    plain = re.sub("\x1b\\[[0-9;]*m", "", log)
+    told = plain[plain.index("not sound; 2 to mend") :].splitlines()[1:4]
+    image, label, also = (line.strip() for line in told)
+    beside = "figures/nosuch.png (did you mean figures/no-such.png?)"
+    assert image == f"book/other.md:5: image file not readable: {beside}"
+    assert label == "book/intro.md:4: undefined label: 'ch-imagez' (did you mean ch-images?)"
+    assert also == "also book/other.md:3"
+    assert plain.count("WARNING: undefined label") == 1
+
+
 def test_suppressed_warnings_are_no_problem(tiny_book):
     book = tiny_book(
         ["evidence.strict_build"],

@@ -32,31 +32,36 @@ def test_pages_follow_what_they_repeat_of_others(tiny_book):
 
 
 def test_citations_follow_the_sources(tiny_book):
+    """Those of the pages that cite the source; no other page is read or written."""
     bib = "@book{who, author={Who, A.}, title={What}, publisher={P}, year={%s}}\n"
+    bib += "@book{other, author={Other, B.}, title={That}, publisher={P}, year={1900}}\n"
     book = tiny_book(
         EXTENSIONS,
         settings={"bibtex_bibfiles": ["all.bib"], "bibtex_reference_style": "author_year"},
         intro="# T\n\n```{bibliography}\n```\n",
         a="# A\n\n{cite}`who`\n",
+        b="# B\n\n{cite}`other`\n",
     )
     config = book.book / "_config.yml"
     text = config.read_text(encoding="utf8")
     config.write_text(text.replace("sphinx:\n", "bibtex_bibfiles: [all.bib]\nsphinx:\n"), "utf8")
     for year in ("1917", "2017"):
         (book.book / "all.bib").write_text(bib % year, encoding="utf8")
-        book.build()
+        log = re.sub("\x1b\\[[0-9;]*m", "", book.build())
         assert f"Who, {year}" in book.page("a")
+    assert set(re.findall(r"reading sources\.\.\. \[ *\d+%\] (\w+)", log)) == {"intro"}
+    assert set(re.findall(r"writing output\.\.\. \[ *\d+%\] (\w+)", log)) == {"a", "intro"}
 
 
 def test_prose_alone_writes_its_own_page(tiny_book):
     book = tiny_book(EXTENSIONS, intro="# T\n", a="# A\n\nOld.\n", b="# B\n")
     book.build()
-    page = book.html / "b.html"
+    page = book.written / "b.html"
     page.write_text("as it was", encoding="utf8")
     book.write(a="# A\n\nNew.\n")
     book.build()
     assert "New." in book.page("a")
-    assert page.read_text(encoding="utf8") == "as it was"
+    assert book.page("b") == "as it was"
 
 
 def test_a_page_that_is_gone_leaves_the_site(tiny_book):

@@ -46,6 +46,11 @@ class TinyBook:
     def html(self) -> Path:
         return self.book / "_build" / "html"
 
+    @property
+    def written(self) -> Path:
+        """Where a build writes what becomes the site if it is sound."""
+        return self.book / "_build" / ".site"
+
     def write(self, **pages: str) -> None:
         for name, text in pages.items():
             self.book.joinpath(f"{name}.md").write_text(text, encoding="utf8")

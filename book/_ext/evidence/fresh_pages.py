@@ -7,12 +7,13 @@ the extensions beside this one. Here
   that was interrupted, makes Sphinx forget the saved pages (executed cells are kept, see
   keyed_execution);
 * a page is read again when its source or a file it includes has other contents than at its last
-  reading, whatever the clock says;
-* where no page is read, Sphinx's global sums (figure numbers, the bibliography), for which it
-  loads every saved page, are left as they are: an unchanged book is ready in a moment.
+  reading, whatever the clock says; and when they are the same, it is not;
+* a book that has been moved, or copied, keeps its saved pages.
 """
 
 import hashlib
+import os
+import pickle
 import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,8 +25,6 @@ from sphinx.environment import BuildEnvironment
 
 EXTENSIONS = Path(__file__).parents[1]
 STATE = "fresh_pages.txt"
-#: What is computed over all pages once they have been read.
-GLOBAL_SUMS = ("env-updated", "env-get-updated")
 #: Of each page, and of the files that it includes, at its last reading.
 DIGESTS = PerPage[str]("page_digests")
 
@@ -67,56 +66,63 @@ def forget_saved_pages(app: Sphinx) -> None:
 def compare_machinery(app: Sphinx) -> None:
     """Forget the saved pages unless the last build was finished, by the same machinery."""
     state = Path(app.doctreedir, STATE)
-    if not (state.is_file() and state.read_text(encoding="utf8") == machinery_digest()):
+    before = state.read_text(encoding="utf8").splitlines() if state.is_file() else []
+    if before[:1] != [machinery_digest()]:
         forget_saved_pages(app)
+    elif before[1:] != [str(app.srcdir)]:
+        move_saved_pages(app)
 
 
-class Changes:
-    """What has changed since the last build, as this one finds out."""
+def move_saved_pages(app: Sphinx) -> None:
+    """Tell the saved environment where the book is now: all that it names stands below.
 
-    def __init__(self) -> None:
-        self.pages_are_gone = False
+    But the lists of sources name their files from the root of the disk: they are read again.
+    """
+    path = Path(app.doctreedir, ENV_PICKLE_FILENAME)
+    if path.is_file():
+        env = pickle.loads(path.read_bytes())
+        env.srcdir = app.srcdir
+        lists = env.domaindata.get("cite", {}).get("bibliographies", ())
+        env.reread_always |= {key.docname for key in lists}
+        path.write_bytes(pickle.dumps(env, pickle.HIGHEST_PROTOCOL))
 
-    def changed_pages(
-        self,
-        app: Sphinx,
-        env: BuildEnvironment,
-        added: set[str],
-        changed: set[str],
-        removed: set[str],
-    ) -> list[str]:
-        """Return the pages whose contents differ, whatever the clock says."""
-        self.pages_are_gone = bool(removed)
-        known = DIGESTS.of(env)
-        unchecked = env.found_docs - added - changed
-        return [d for d in unchecked if d in known and known[d] != page_digest(env, d)]
 
-    def begin(self, app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
-        """Note that a build is under way; where no page is read, leave the global sums alone."""
-        if docnames or self.pages_are_gone:
-            # Until `finish` writes it again, the build counts as interrupted.
-            Path(app.doctreedir, STATE).unlink(missing_ok=True)
-        else:
-            for event in GLOBAL_SUMS:
-                app.events.listeners[event].clear()
+def changed_pages(
+    app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Return the pages whose contents differ, and keep the others, whatever the clock says."""
+    known = DIGESTS.of(env)
+    same = {d for d in env.found_docs if d in known and known[d] == page_digest(env, d)}
+    saved = {d for d in same & changed if Path(app.doctreedir, f"{d}.doctree").is_file()}
+    changed -= saved - env.reread_always
+    return sorted(env.found_docs & known.keys() - same - added)
+
+
+def begin(app: Sphinx, env: BuildEnvironment, docnames: list[str]) -> None:
+    """Note that a build is under way: until `finish` it counts as interrupted."""
+    Path(app.doctreedir, STATE).unlink(missing_ok=True)
 
 
 def remember(app: Sphinx, doctree: nodes.document) -> None:
-    """Remember the contents of a page that was just read."""
-    DIGESTS.of(app.env)[app.env.docname] = page_digest(app.env, app.env.docname)
+    """Remember the contents of a page that was just read, and of what it depends on."""
+    env, page, book = app.env, app.env.docname, app.srcdir
+    if page in env.dependencies:
+        found = (os.path.relpath(Path(book, each), book) for each in env.dependencies[page])
+        env.dependencies[page] = set(found)
+    DIGESTS.of(env)[page] = page_digest(env, page)
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
     """Note that a build is finished, and what machinery it had."""
     if exception is None:
-        Path(app.doctreedir, STATE).write_text(machinery_digest(), encoding="utf8")
+        state = f"{machinery_digest()}\n{app.srcdir}\n"
+        Path(app.doctreedir, STATE).write_text(state, encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     compare_machinery(app)  # at once: Sphinx loads the saved pages right after the extensions
-    changes = Changes()
-    app.connect("env-get-outdated", changes.changed_pages)
-    app.connect("env-before-read-docs", changes.begin)
+    app.connect("env-get-outdated", changed_pages, priority=100)  # before others add theirs
+    app.connect("env-before-read-docs", begin)
     DIGESTS.connect(app)
     app.connect("doctree-read", remember, priority=999)  # when all has been noted it depends on
     app.connect("build-finished", finish)

@@ -1,36 +1,37 @@
-"""A build with a warning fails, says what and where, and fails again until that is mended.
+"""A build with a warning fails, names each cause once, and leaves the site as it was.
 
-`jupyter-book build` returns 0 whatever Sphinx warns about, and with `-W` the second unchanged run
-returns 0 because Sphinx does not read the pages again. Here every warning (a failing cell, an
-unknown reference, a formula that KaTeX cannot parse) makes the build's exit status 1, is repeated
-in a list at the end, and marks its page to be read again until it is mended.
+Sphinx writes into a folder beside the site. Where nothing is to mend, the site becomes what was
+written; else every warning (a failing cell, an unknown reference, a formula that KaTeX cannot
+parse) makes the exit status 1, also where `-W` was forgotten, its page is read again next time, and
+the end of the build lists the causes: where, what, and the names that may have been meant.
 
 What only follows from a cell that failed, such as its missing numbers and figures, is not told.
 """
 
 from __future__ import annotations
 
-import json
 import logging as python_logging
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from docutils.nodes import Node
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.console import red
 
 from evidence.fresh_pages import forget_saved_pages
+from evidence.nearest import line_of_name, with_nearest
+from evidence.published import publish
 
 logger = logging.getLogger(__name__)
 
-STATE = "unsound_pages.json"
 LINE_NUMBER = re.compile(r":(\d+|None)?$")
 #: An autodoc warning's place: "file.py:docstring of attention_book.foundations.shapes:3".
 IN_DOCSTRING = re.compile(r":docstring of .*$")
+#: What Sphinx and its extensions print at each build, and nobody reads.
+NOISE = re.compile(r"\S*myst(-nb)? v[\d.]+|Copying the source path ")
 
 
 _FAILED: WeakKeyDictionary[Sphinx, set[str]] = WeakKeyDictionary()
@@ -41,38 +42,11 @@ def failed_pages(app: Sphinx) -> set[str]:
     return _FAILED.setdefault(app, set())
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One warning: on which page, where it says that it comes from, and what it says."""
+class Problem(NamedTuple):
+    """One warning: on which page, and where it says that it comes from."""
 
     page: str | None  # None: not a page's own, such as a wrong setting
     place: str
-    message: str
-
-    def __str__(self) -> str:
-        place = self.place or self.page or "the book"
-        return (
-            self.message
-            if self.message.startswith(f"{self.page}: ")
-            else f"{place}: {self.message}"
-        )
-
-
-class Consequences(python_logging.Filter):
-    """Keeps silent what only follows from a failed cell: a number or a figure that is not there."""
-
-    def __init__(self, collector: Collector) -> None:
-        super().__init__()
-        self.collector = collector
-
-    def filter(self, record: python_logging.LogRecord) -> bool:
-        app = self.collector.app
-        failed = failed_pages(app)
-        kind, subtype = getattr(record, "type", None), getattr(record, "subtype", None)
-        if not failed or not (kind == "ref" or (kind, subtype) == ("mystnb", "glue")):
-            return True
-        page = self.collector.page_of(place_of(getattr(record, "location", None)))
-        return page not in failed
 
 
 class Collector(python_logging.Handler):
@@ -81,7 +55,7 @@ class Collector(python_logging.Handler):
     def __init__(self, app: Sphinx) -> None:
         super().__init__(python_logging.WARNING)
         self.app = app
-        self.problems: dict[Problem, None] = {}  # in order, each once
+        self.problems: dict[str, dict[Problem, None]] = {}  # by what they say, in their order
 
     def emit(self, record: python_logging.LogRecord) -> None:
         if getattr(record, "strict_build_has_seen", False):
@@ -91,9 +65,14 @@ class Collector(python_logging.Handler):
         suppressed = self.app.config.suppress_warnings
         if kind and logging.is_suppressed_warning(kind, subtype, suppressed):
             return
-        place = place_of(getattr(record, "location", None))
+        if self.is_consequence(record):
+            return
+        place, message = place_of(getattr(record, "location", None)), message_of(record)
         page = self.page_of(place)
-        self.problems[Problem(page, self.shorten(place), record.getMessage())] = None
+        if page is not None and not LINE_NUMBER.search(place):
+            line = line_of_name(message, Path(self.app.env.doc2path(page)))
+            place += f":{line}" if place and line else ""
+        self.problems.setdefault(message, {})[Problem(page, self.shorten(place))] = None
 
     def page_of(self, place: str) -> str | None:
         """Return the page that a place names, else the page that is being read or written."""
@@ -109,15 +88,63 @@ class Collector(python_logging.Handler):
         current = env.temp_data.get("docname") or getattr(self.app.builder, "current_docname", "")
         return str(current) if current in env.found_docs else None
 
-    def finish(self, app: Sphinx, exception: Exception | None) -> None:
-        """Stop listening; judge a build that came to its end."""
-        python_logging.getLogger(logging.NAMESPACE).removeHandler(self)
-        if exception is None:
-            judge(app, list(self.problems))
-
     def shorten(self, place: str) -> str:
         """Return the place relative to the repository, as an editor wants it."""
         return place.removeprefix(f"{Path(self.app.srcdir).parent}/")
+
+    def is_consequence(self, record: python_logging.LogRecord) -> bool:
+        """Tell whether a warning only follows from a failed cell: a number that is not there."""
+        failed = failed_pages(self.app)
+        kind, subtype = getattr(record, "type", None), getattr(record, "subtype", None)
+        if not failed or not (kind == "ref" or (kind, subtype) == ("mystnb", "glue")):
+            return False
+        return self.page_of(place_of(getattr(record, "location", None))) in failed
+
+    def finish(self, app: Sphinx, exception: Exception | None) -> None:
+        """Stop listening; judge a build that came to its end."""
+        python_logging.getLogger(logging.NAMESPACE).removeHandler(self)
+        if exception is None and self.problems:
+            self.reject()
+        elif exception is None and app.builder.name == "html":
+            publish(app)
+
+    def reject(self) -> None:
+        """Fail the build, list the causes, and have the pages read again until they are mended."""
+        self.app.statuscode = 1
+        logger.info(red(f"The book is not sound; {len(self.problems)} to mend:"))
+        for message, found in self.problems.items():
+            places = [each.place or each.page or "the book" for each in found]
+            logger.info(red(f"  {places[0]}: {with_nearest(message, self.app.env)}"))
+            if more := ", ".join(dict.fromkeys(places[1:])):
+                logger.info(red(f"    also {more}"))
+            for page, _ in found:
+                if page is None:
+                    forget_saved_pages(self.app)  # no page to mark: read them all again
+                else:
+                    Path(self.app.doctreedir, f"{page}.doctree").unlink(missing_ok=True)
+
+
+class Told(python_logging.Filter):
+    """Keeps silent what has been told: noise, a cause at its further places, consequences."""
+
+    def __init__(self, collector: Collector) -> None:
+        super().__init__()
+        self.collector = collector
+        self.told: set[str] = set()
+
+    def filter(self, record: python_logging.LogRecord) -> bool:
+        message = message_of(record)
+        if record.levelno < python_logging.WARNING:
+            return not NOISE.match(message)
+        if message in self.told or self.collector.is_consequence(record):
+            return False
+        self.told.add(message)
+        return True
+
+
+def message_of(record: python_logging.LogRecord) -> str:
+    """Return what a record says, without the place that Sphinx puts before it."""
+    return python_logging.LogRecord.getMessage(record)
 
 
 def place_of(location: object) -> str:
@@ -126,7 +153,9 @@ def place_of(location: object) -> str:
         docname, line = location
         return f"{docname or ''}:{line or ''}".strip(":")
     if isinstance(location, Node):
-        return logging.get_node_location(location) or ""
+        while location.line is None and location.parent is not None:
+            location = location.parent  # the nearest around it that knows its line
+        return (logging.get_node_location(location) or "").rstrip(":")
     return IN_DOCSTRING.sub("", str(location or ""))
 
 
@@ -134,35 +163,15 @@ def listen(app: Sphinx) -> Collector:
     """Begin to listen to Sphinx's log."""
     collector = Collector(app)
     log = python_logging.getLogger(logging.NAMESPACE)
-    log.addHandler(collector)
     for handler in log.handlers:
-        handler.addFilter(Consequences(collector))
+        handler.addFilter(Told(collector))
+    log.addHandler(collector)
     return collector
 
 
-def unsound_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
-    """Read the pages again that had a warning last time."""
-    state = Path(app.doctreedir, STATE)
-    pages: list[str] = json.loads(state.read_text(encoding="utf8")) if state.is_file() else []
-    return pages
-
-
-def judge(app: Sphinx, problems: list[Problem]) -> None:
-    """Fail the build if there was any warning; list them all."""
-    pages = sorted({problem.page for problem in problems if problem.page})
-    Path(app.doctreedir, STATE).write_text(json.dumps(pages), encoding="utf8")
-    if any(problem.page is None for problem in problems):
-        forget_saved_pages(app)  # no page to mark: read them all again
-    if problems:
-        app.statuscode = 1
-        logger.info(red(f"The book is not sound; {len(problems)} to mend:"))
-        for problem in problems:
-            logger.info(red(f"  {problem}"))
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.setup_extension("evidence.fresh_pages")
+    for part in ("fresh_pages", "contents", "published"):
+        app.setup_extension(f"evidence.{part}")
     collector = listen(app)
-    app.connect("env-get-outdated", unsound_pages)
     app.connect("build-finished", collector.finish, priority=999)  # after every extension's own
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,7 +4,8 @@ Sphinx writes a page again when its own source has changed. But a page repeats w
 titles in the sidebar and in the links to the neighbors, the words and numbers of references,
 the authors and years of citations. Here
 
-* every page is written again (none is read again) when one of these shared facts has changed;
+* a page is written again (none is read again) when one of the facts that it repeats has changed:
+  all pages repeat titles, numbers and the contents, each the sources that it cites;
 * the files of a page that has left the book, or has another name now, leave the site.
 """
 
@@ -17,10 +18,8 @@ from bilingual.environment import PerBook
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from evidence.fresh_pages import digest_of_files
-
-#: Of what the pages say of each other.
-FACTS_DIGEST = PerBook("shared_facts_digest", "")
+#: Of what each page says of others.
+FACTS_DIGESTS = PerBook[dict[str, str]]("shared_facts_digests", {})
 
 
 def shared_facts(env: BuildEnvironment) -> dict[str, Any]:
@@ -28,8 +27,8 @@ def shared_facts(env: BuildEnvironment) -> dict[str, Any]:
     objects = {
         name: sorted(str(described) for described in domain.get_objects())
         for name, domain in env.domains.items()
+        if name != "cite"
     }
-    sources = [Path(env.srcdir, name) for name in getattr(env.config, "bibtex_bibfiles", [])]
     return {
         "titles": {page: title.pformat() for page, title in env.titles.items()},
         "contents": env.toctree_includes,
@@ -37,15 +36,33 @@ def shared_facts(env: BuildEnvironment) -> dict[str, Any]:
         "figures": env.toc_fignumbers,
         "equations": env.get_domain("math").data["objects"],
         "objects": objects,
-        "sources": digest_of_files(sources, Path(env.srcdir)),
     }
 
 
+def cited_sources(env: BuildEnvironment) -> dict[str, list[str]]:
+    """Return what each page that cites says of its sources."""
+    domain: Any = env.domains.get("cite")
+    if domain is None:
+        return {}
+    said = {each.key: f"{each.formatted_entry.text!r} {each.entry!r}" for each in domain.citations}
+    pages: dict[str, set[str]] = {}
+    for reference in domain.citation_refs:
+        keys = (target.key for target in reference.targets)
+        pages.setdefault(reference.docname, set()).update(said.get(key, key) for key in keys)
+    return {page: sorted(sources) for page, sources in pages.items()}
+
+
 def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Return every page if what pages say of each other has changed, else none."""
-    facts = json.dumps(shared_facts(env), sort_keys=True)
-    digest = hashlib.sha256(facts.encode()).hexdigest()
-    return sorted(env.found_docs) if FACTS_DIGEST.update(env, digest) else []
+    """Return the pages for which what they say of others has changed."""
+    shared, cited = shared_facts(env), cited_sources(env)
+    base = hashlib.sha256(json.dumps(shared, sort_keys=True).encode()).hexdigest()
+    now = {
+        page: hashlib.sha256(f"{base} {cited.get(page)}".encode()).hexdigest()
+        for page in env.found_docs
+    }
+    before = FACTS_DIGESTS.of(env)
+    FACTS_DIGESTS.update(env, now)
+    return sorted(page for page in now if now[page] != before.get(page))
 
 
 def remove_gone_pages(app: Sphinx, exception: Exception | None) -> None:
