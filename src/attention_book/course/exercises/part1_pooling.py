@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attention_book.attention import kernel_weights, leave_one_out_mask, nadaraya_watson
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 
 # --- attention-pooling -------------------------------------------------------------------------
@@ -13,17 +14,13 @@ from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 
 def _scores_and_values() -> Iterator[Probe]:
     yield probe((torch.randn(2, 3), torch.randn(3, 2)))
-    yield probe(
-        (torch.randn(3, 3), torch.randn(3, 5)),
-        "查询与键一样多",
-        "there are as many queries as keys",
-    )
+    yield probe((torch.randn(3, 3), torch.randn(3, 5)), *hints.AS_MANY)
     yield probe(
         (torch.randn(2, 3, 5), torch.randn(2, 5, 1)), "前面还有批量的轴", "a batch axis comes first"
     )
     far_apart = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -1001.0, -1000.0]])
-    yield probe((far_apart, torch.randn(3, 2)), "评分相差很大", "scores are far apart")
-    yield probe((torch.randn(2, 1), torch.randn(1, 3)), "只有一个键", "there is a single key")
+    yield probe((far_apart, torch.randn(3, 2)), *hints.FAR_APART)
+    yield probe((torch.randn(2, 1), torch.randn(1, 3)), *hints.ONE_KEY)
 
 
 def _of_exponentials(likeness: Tensor, values: Tensor) -> Tensor:
@@ -80,11 +77,7 @@ ATTENTION_POOLING = exercise(
                 (s - s.max()).exp() @ v / ((s - s.max()).exp().sum(dim=-1, keepdim=True) + 1e-8)
             ),
         ),
-        "sign": wrong(
-            "符号反了：评分越高，权重越大。",
-            "The sign is reversed: a higher score means a larger weight.",
-            lambda s, v: (-s).softmax(dim=-1) @ v,
-        ),
+        "sign": wrong(*hints.WEIGHT_REVERSED, lambda s, v: (-s).softmax(dim=-1) @ v),
         "scaled": wrong(
             "评分在这里不再除以什么：直接做 softmax。",
             "The scores are not divided by anything here: take their softmax as they are.",
@@ -98,9 +91,7 @@ ATTENTION_POOLING = exercise(
             lambda s, v: (s == s.amax(dim=-1, keepdim=True)).to(v.dtype) @ v,
         ),
         "softmax-twice": wrong(
-            "softmax 做了两次。",
-            "The softmax was taken twice.",
-            lambda s, v: s.softmax(dim=-1).softmax(dim=-1) @ v,
+            *hints.SOFTMAX_TWICE, lambda s, v: s.softmax(dim=-1).softmax(dim=-1) @ v
         ),
     },
 )
@@ -114,16 +105,12 @@ def _points() -> Iterator[Probe]:
     yield probe((queries, keys, values, 1.0))
     yield probe((queries, keys, values, 0.5), "带宽不是 1", "the bandwidth is not 1")
     yield probe((queries, keys, values, 3.0), "带宽很大", "the bandwidth is large")
-    yield probe(
-        (torch.randn(3), torch.randn(3), values, 0.7),
-        "查询与键一样多",
-        "there are as many queries as keys",
-    )
+    yield probe((torch.randn(3), torch.randn(3), values, 0.7), *hints.AS_MANY)
     far = torch.tensor([0.0, 40.0])
     yield probe(
         (far, keys, values, 1.0), "一个查询离所有的键都很远", "one query is far from all keys"
     )
-    yield probe((queries, keys[:1], values[:1], 0.1), "只有一个键", "there is a single key")
+    yield probe((queries, keys[:1], values[:1], 0.1), *hints.ONE_KEY)
 
 
 def _regression(score: Callable[[Tensor, float], Tensor], dim: int = -1) -> Callable[..., Tensor]:
@@ -140,11 +127,9 @@ def _densities(queries: Tensor, keys: Tensor, bandwidth: float) -> Tensor:
     return (-(((queries[:, None] - keys) / bandwidth) ** 2) / 2).exp()
 
 
-def _quotient(
-    queries: Tensor, keys: Tensor, values: Tensor, bandwidth: float, add: float = 0.0
-) -> Tensor:
-    likeness = _densities(queries, keys, bandwidth)
-    return likeness @ values / (likeness.sum(dim=-1) + add)
+def _quotient(q: Tensor, k: Tensor, v: Tensor, h: float, add: float = 0.0) -> Tensor:
+    likeness = _densities(q, k, h)
+    return likeness @ v / (likeness.sum(dim=-1) + add)
 
 
 NADARAYA_WATSON = exercise(

@@ -10,6 +10,7 @@ from attention_book.attention import (
     masked_softmax,
     reinforce_surrogate,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -217,11 +218,7 @@ def _weights_and_gradients() -> Iterator[Probe]:
     yield probe((torch.randn(3, 5).softmax(dim=-1), torch.randn(3, 5)))
     hidden = torch.tensor([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]])
     yield probe((hidden, torch.randn(2, 3)), "有的权重是 0", "some weights are 0")
-    yield probe(
-        (torch.randn(3, 3).softmax(dim=-1), torch.randn(3, 3)),
-        "查询与键一样多",
-        "there are as many queries as keys",
-    )
+    yield probe((torch.randn(3, 3).softmax(dim=-1), torch.randn(3, 3)), *hints.AS_MANY)
 
 
 def _backward(weights: Tensor, gradient: Tensor) -> Tensor:
@@ -252,11 +249,7 @@ SOFTMAX_BACKWARD = exercise(
             "What is subtracted is the weighted mean, not the plain one.",
             lambda w, g: w * (g - g.mean(dim=-1, keepdim=True)),
         ),
-        "sign": wrong(
-            "每个数都对，只是符号反了。",
-            "Right but for the sign, which is reversed.",
-            lambda w, g: -_backward(w, g),
-        ),
+        "sign": wrong(*hints.SIGN_ALONE, lambda w, g: -_backward(w, g)),
         "wrong-axis": wrong(
             "把各个查询混在一起了：每一行各自求和。",
             "This mixes the queries: sum within each row.",

@@ -11,6 +11,7 @@ from attention_book.attention import (
     dot_product_attention,
     masked_softmax,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -33,11 +34,9 @@ def _scores_and_masks() -> Iterator[Probe]:
         "精度是 float16，有一个查询什么都看不见",
         "the precision is float16 and one query may see nothing",
     )
-    yield probe(
-        (torch.randn(2, 1), torch.tensor([[True], [False]])), "只有一个键", "there is a single key"
-    )
+    yield probe((torch.randn(2, 1), torch.tensor([[True], [False]])), *hints.ONE_KEY)
     large = torch.tensor([[1000.0, 999.0, 0.0], [0.0, 2000.0, 2000.0]])
-    yield probe((large, mask), "评分很大", "the scores are large")
+    yield probe((large, mask), *hints.LARGE_SCORES)
     far = torch.tensor([[-5e6, -5e6, 0.0], [-4e6, 0.0, -4e6]])
     yield probe((far, mask), "看得见的评分很低", "the visible scores are very low")
 
@@ -107,17 +106,8 @@ MASKED_SOFTMAX = exercise(
             "The mask is inverted: True means “may attend”; what gets filled is `~mask`.",
             lambda s, m: s.masked_fill(m, -torch.inf).softmax(dim=-1),
         ),
-        "scores-set-to-zero": wrong(
-            "把评分乘以 0 并没有遮住它：`exp(0)` 是 1，不是 0。",
-            "A score times 0 is not hidden: `exp(0)` is 1, not 0.",
-            lambda s, m: (s * m).softmax(dim=-1),
-        ),
-        "masked-afterwards": wrong(
-            "先做 softmax 再遮，每行之和就小于 1：分母里还有看不见的键。",
-            "Masking after the softmax leaves rows that sum to less than 1: the hidden keys are"
-            " still in the denominator.",
-            lambda s, m: s.softmax(dim=-1) * m,
-        ),
+        "scores-set-to-zero": wrong(*hints.SET_TO_ZERO, lambda s, m: (s * m).softmax(dim=-1)),
+        "masked-afterwards": wrong(*hints.MASKED_LATE, lambda s, m: s.softmax(dim=-1) * m),
         "minus-infinity": wrong(
             "一行全被遮住时是 0/0，得到 NaN：这样的行要另外处理，权重全为 0。",
             "A row that may see nothing is 0/0, hence NaN: treat such rows apart, with zeros for"
@@ -170,9 +160,7 @@ MASKED_SOFTMAX = exercise(
             "掩码没有用上。", "The mask is not used.", lambda s, m: s.softmax(dim=-1)
         ),
         "softmax-twice": wrong(
-            "softmax 做了两次。",
-            "The softmax was taken twice.",
-            lambda s, m: masked_softmax(s.softmax(dim=-1), m),
+            *hints.SOFTMAX_TWICE, lambda s, m: masked_softmax(s.softmax(dim=-1), m)
         ),
     },
     laws=(
@@ -264,11 +252,7 @@ def _queries_keys_values() -> Iterator[Probe]:
     )
     yield probe((torch.randn(2, 5), torch.randn(3, 5), torch.randn(3, 2), first))
     square = torch.ones(3, 3, dtype=torch.bool).tril()
-    yield probe(
-        (torch.randn(3, 7), torch.randn(3, 7), torch.randn(3, 7), square),
-        "查询与键一样多",
-        "there are as many queries as keys",
-    )
+    yield probe((torch.randn(3, 7), torch.randn(3, 7), torch.randn(3, 7), square), *hints.AS_MANY)
     batch = torch.tensor([[[True, True, True, False, False]], [[True] * 5]])
     yield probe(
         (torch.randn(2, 3, 7), torch.randn(2, 5, 7), torch.randn(2, 5, 2), batch),
@@ -277,7 +261,7 @@ def _queries_keys_values() -> Iterator[Probe]:
     )
     far, keys = 40 * torch.randn(2, 5), 40 * torch.randn(3, 5)
     keys[0] = -far[0]  # the only key that the first query sees is the least like it
-    yield probe((far, keys, torch.randn(3, 2), first), "评分相差很大", "scores are far apart")
+    yield probe((far, keys, torch.randn(3, 2), first), *hints.FAR_APART)
 
 
 def _attend(
@@ -377,15 +361,10 @@ SCALED_DOT_PRODUCT = exercise(
             _attend(_root, hide=torch.ones_like),
         ),
         "masked-afterwards": wrong(
-            "先做 softmax 再遮，每行之和就小于 1：分母里还有看不见的键。",
-            "Masking after the softmax leaves rows that sum to less than 1: the hidden keys are"
-            " still in the denominator.",
-            _of_scores(lambda scores, mask: scores.softmax(dim=-1) * mask),
+            *hints.MASKED_LATE, _of_scores(lambda scores, mask: scores.softmax(dim=-1) * mask)
         ),
         "scores-set-to-zero": wrong(
-            "把评分乘以 0 并没有遮住它：`exp(0)` 是 1，不是 0。",
-            "A score times 0 is not hidden: `exp(0)` is 1, not 0.",
-            _of_scores(lambda scores, mask: (scores * mask).softmax(dim=-1)),
+            *hints.SET_TO_ZERO, _of_scores(lambda scores, mask: (scores * mask).softmax(dim=-1))
         ),
         "finite-fill": wrong(
             "有限的填充值不够低：真正的评分可能比它还低，被遮住的键就又看得见了。填 `-inf`。",
@@ -393,11 +372,7 @@ SCALED_DOT_PRODUCT = exercise(
             " again. Fill with `-inf`.",
             _of_scores(lambda scores, mask: scores.masked_fill(~mask, -100.0).softmax(dim=-1)),
         ),
-        "sign": wrong(
-            "符号反了：越相似，评分越高。",
-            "The sign is reversed: the more alike, the higher the score.",
-            _attend(lambda keys, values: -_root(keys, values)),
-        ),
+        "sign": wrong(*hints.LIKENESS_REVERSED, _attend(lambda keys, values: -_root(keys, values))),
         "swapped": wrong(
             "查询与键对调了：行是查询，列是键。",
             "Queries and keys are swapped: rows are queries, columns are keys.",
@@ -406,17 +381,8 @@ SCALED_DOT_PRODUCT = exercise(
                 @ v
             ),
         ),
-        "no-softmax": wrong(
-            "没有 softmax：评分还不是权重。",
-            "There is no softmax: scores are no weights yet.",
-            _of_scores(torch.mul),
-        ),
-        "bare-exponentials": wrong(
-            "评分大时指数溢出成无穷：先减去一行的最大值，或者交给 `softmax`。",
-            "For large scores the exponential overflows to infinity: subtract the row's maximum"
-            " first, or leave it to `softmax`.",
-            _of_scores(_bare_attention),
-        ),
+        "no-softmax": wrong(*hints.NO_SOFTMAX, _of_scores(torch.mul)),
+        "bare-exponentials": wrong(*hints.EXPONENTIALS_OVERFLOW, _of_scores(_bare_attention)),
     },
 )
 
@@ -521,11 +487,7 @@ ADDITIVE_SCORE = exercise(
             _afterwards(lambda scores, d_h, d_q: scores / d_h**0.5),
             _afterwards(lambda scores, d_h, d_q: scores / d_q**0.5),
         ),
-        "sign": wrong(
-            "每个数都对，只是符号反了。",
-            "Right but for the sign, which is reversed.",
-            _afterwards(lambda scores, *sizes: -scores),
-        ),
+        "sign": wrong(*hints.SIGN_ALONE, _afterwards(lambda scores, *sizes: -scores)),
         "tanh-last": wrong(
             "tanh 放到了最后：先做 tanh，再与 `w_v` 做内积。",
             "The tanh comes last here: take it first, then the product with `w_v`.",

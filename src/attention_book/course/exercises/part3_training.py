@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.training import loss_per_token, token_losses
@@ -239,7 +240,7 @@ def _predictions() -> Iterator[Probe]:
         width = max(lengths)
         mask = torch.arange(width) < torch.tensor(lengths)[:, None]
         targets = torch.randint(1, 7, mask.shape) * mask
-        about = Bilingual("有填充", "there is padding") if min(lengths) < width else None
+        about = Bilingual(*hints.PADDED) if min(lengths) < width else None
         yield Probe((torch.randn(*mask.shape, 7), targets, mask), about)
     mask = torch.tensor([[True, True, True, False], [True, False, False, False]])
     targets = torch.tensor([[3, 0, 0, 0], [0, 5, 0, 2]])
@@ -256,9 +257,7 @@ def _predictions() -> Iterator[Probe]:
     )
     unlikely = torch.tensor([[[0.0, 200.0, -3.0], [0.0, 0.0, 1.0]]])
     yield probe(
-        (unlikely, torch.tensor([[0, 2]]), torch.tensor([[True, True]])),
-        "正确的词几乎不可能",
-        "the right word is next to impossible",
+        (unlikely, torch.tensor([[0, 2]]), torch.tensor([[True, True]])), *hints.UNLIKELY_WORD
     )
 
 
@@ -362,11 +361,7 @@ MASKED_LOSS = exercise(
             "The mask is inverted: only the losses of padding are counted.",
             lambda x, y, m: (_each(x, y) * ~m).sum() / m.sum(),
         ),
-        "sign": wrong(
-            "少了负号：损失不小于 0。",
-            "The minus sign is missing: a loss is at least 0.",
-            lambda x, y, m: -loss_per_token(x, y, m),
-        ),
+        "sign": wrong(*hints.LOSS_NEGATIVE, lambda x, y, m: -loss_per_token(x, y, m)),
         "underflow": wrong(
             "概率小到存不下，就成了 0，再取对数就是 −∞；加一个小数也只是换成另一个错的数。"
             "用 `log_softmax`。",

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attention_book.attention import masked_softmax
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.metrics import alignment_scores, ngram_matches
@@ -351,7 +352,7 @@ def _states_and_annotations() -> Iterator[Probe]:
         batch, width = len(lengths), max(lengths)
         mask = torch.arange(width) < torch.tensor(lengths)[:, None]
         weights = torch.randn(7, 2), torch.randn(7, 3), torch.randn(7)
-        about = Bilingual("有填充", "there is padding") if min(lengths) < width else None
+        about = Bilingual(*hints.PADDED) if min(lengths) < width else None
         yield Probe((torch.randn(batch, 2), torch.randn(batch, width, 3), mask, *weights), about)
 
 
@@ -455,20 +456,14 @@ LOOK = exercise(
             " all real words.",
             _look(_highest),
         ),
-        "no-softmax": wrong(
-            "没有 softmax：评分还不是权重。",
-            "There is no softmax: scores are no weights yet.",
-            _look(lambda scores, mask: scores * mask),
-        ),
+        "no-softmax": wrong(*hints.NO_SOFTMAX, _look(lambda scores, mask: scores * mask)),
         "not-normalized": wrong(
             "指数还要除以这一句的和。",
             "The exponentials still have to be divided by the sum of their sentence.",
             _look(lambda scores, mask: scores.exp() * mask),
         ),
         "sign": wrong(
-            "符号反了：评分越高，权重越大。",
-            "The sign is reversed: a higher score means a larger weight.",
-            _look(lambda scores, mask: masked_softmax(-scores, mask)),
+            *hints.WEIGHT_REVERSED, _look(lambda scores, mask: masked_softmax(-scores, mask))
         ),
         "no-tanh": wrong(
             "评分里少了 tanh。",
@@ -562,8 +557,7 @@ ALIGNMENT_ERROR_RATE = exercise(
             lambda a, s, p: 1 - 2 * len(a & (s | p)) / (len(a) + len(s)),
         ),
         "rounded": wrong(
-            "不要四舍五入。",
-            "Do not round.",
+            *hints.ROUNDED,
             lambda a, s, p: round(1 - (len(a & s) + len(a & (s | p))) / (len(a) + len(s)), 2),
         ),
     },

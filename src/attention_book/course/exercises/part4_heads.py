@@ -12,6 +12,7 @@ from attention_book.attention import (
     merge_heads,
     split_heads,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import exercise, probe, wrong
 
 # --- causal-self-attention ---------------------------------------------------------------------
@@ -65,26 +66,22 @@ CAUSAL_SELF_ATTENTION = exercise(
         probe((torch.randn(5, 8), torch.randn(8, 3), torch.randn(8, 3), torch.randn(8, 6))),
         probe(
             (torch.randn(1, 4), torch.randn(4, 3), torch.randn(4, 3), torch.randn(4, 2)),
-            "只有一个词",
-            "there is a single word",
+            *hints.ONE_WORD,
         ),
         probe(
             (20 * torch.randn(4, 5), torch.randn(5, 3), torch.randn(5, 3), torch.randn(5, 2)),
-            "评分很大",
-            "the scores are large",
+            *hints.LARGE_SCORES,
         ),
     ],
     mistakes={
         "no-mask": wrong(
-            "没有掩码：每个词都看见了未来。",
-            "No mask: every word sees the future.",
+            *hints.NO_MASK,
             lambda x, W_q, W_k, W_v: (
                 (_scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])).softmax(dim=-1) @ x @ W_v
             ),
         ),
         "masked-afterwards": wrong(
-            "softmax 之后才遮，分母里还有未来：掩码要放在 softmax 之前。",
-            "Masked after the softmax, the future is still in the denominator: mask before.",
+            *hints.FUTURE_MASKED_LATE,
             lambda x, W_q, W_k, W_v: (
                 (_scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])).softmax(dim=-1).tril() @ x @ W_v
             ),
@@ -116,9 +113,7 @@ CAUSAL_SELF_ATTENTION = exercise(
             ),
         ),
         "mask-upside-down": wrong(
-            "掩码上下颠倒，每个词只看得见自己和未来：要 `tril`，不要 `triu`。",
-            "The mask is upside down, and a word sees itself and the future: take `tril`, not"
-            " `triu`.",
+            *hints.UPSIDE_DOWN,
             lambda x, W_q, W_k, W_v: (
                 masked_softmax(
                     (_scores(x, W_q, W_k) / math.sqrt(W_k.shape[-1])), causal_mask(len(x)).mT
@@ -128,8 +123,7 @@ CAUSAL_SELF_ATTENTION = exercise(
             ),
         ),
         "divided-by-d": wrong(
-            "除以的是 √d_k，不是 d_k。",
-            "Divide by √d_k, not by d_k.",
+            *hints.DIVIDED_BY_D,
             lambda x, W_q, W_k, W_v: (
                 masked_softmax((_scores(x, W_q, W_k) / W_k.shape[-1]), causal_mask(len(x)))
                 @ x
@@ -137,8 +131,7 @@ CAUSAL_SELF_ATTENTION = exercise(
             ),
         ),
         "not-scaled": wrong(
-            "评分还没有除以 √d_k。",
-            "The scores have not been divided by √d_k.",
+            *hints.NOT_SCALED,
             lambda x, W_q, W_k, W_v: (
                 masked_softmax(_scores(x, W_q, W_k), causal_mask(len(x))) @ x @ W_v
             ),
@@ -156,11 +149,7 @@ CAUSAL_SELF_ATTENTION = exercise(
             _of_scores(_causal, lambda x, W_k, W_v: W_v.shape[-1]),
             _of_scores(_causal, lambda x, W_k, W_v: len(x)),
         ),
-        "wrong-axis": wrong(
-            "softmax 用错了轴：要沿键，也就是最后一个轴。",
-            "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
-            _of_scores(_over_queries),
-        ),
+        "wrong-axis": wrong(*hints.OVER_OTHER_AXIS, _of_scores(_over_queries)),
         "queries-and-keys-swapped": wrong(
             "查询与键对调了：评分是 q·k，行是查询，列是键。",
             "Queries and keys are swapped: scores are q·k, with queries in rows and keys in"
@@ -172,17 +161,8 @@ CAUSAL_SELF_ATTENTION = exercise(
             "A score of 0 does not hide the future: `exp(0)` is 1, not 0. Fill with `-inf`.",
             _of_scores(lambda scores: scores.tril().softmax(dim=-1)),
         ),
-        "bare-exponentials": wrong(
-            "评分大时指数溢出成无穷：先减去一行的最大值，或者交给 `softmax`。",
-            "For large scores the exponential overflows to infinity: subtract the row's maximum"
-            " first, or leave it to `softmax`.",
-            _of_scores(_bare),
-        ),
-        "sign": wrong(
-            "符号反了：越相似，评分越高。",
-            "The sign is reversed: the more alike, the higher the score.",
-            _of_scores(lambda scores: _causal(-scores)),
-        ),
+        "bare-exponentials": wrong(*hints.EXPONENTIALS_OVERFLOW, _of_scores(_bare)),
+        "sign": wrong(*hints.LIKENESS_REVERSED, _of_scores(lambda scores: _causal(-scores))),
     },
 )
 
@@ -208,7 +188,7 @@ SPLIT_HEADS = exercise(
         probe(
             (torch.randn(1, 4, 8), 4), "头数与位置数相等", "there are as many heads as positions"
         ),
-        probe((torch.randn(2, 3, 5), 1), "只有一个头", "there is a single head"),
+        probe((torch.randn(2, 3, 5), 1), *hints.ONE_HEAD),
         probe((torch.randn(1, 1, 4), 4), "每个头只有一个特征", "a head has a single feature"),
     ],
     mistakes={
@@ -293,7 +273,7 @@ MERGE_HEADS = exercise(
     probes=lambda: [
         probe((torch.randn(1, 2, 3, 2),)),
         probe((torch.randn(2, 3, 5, 4),)),
-        probe((torch.randn(2, 1, 3, 4),), "只有一个头", "there is a single head"),
+        probe((torch.randn(2, 1, 3, 4),), *hints.ONE_HEAD),
         probe(
             (torch.randn(1, 2, 1, 3),), "只有一句，只有一个词", "there is one sentence of one word"
         ),

@@ -12,6 +12,7 @@ from attention_book.attention import (
     dot_product_attention,
     sinusoids,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -66,7 +67,7 @@ SINUSOIDS = exercise(
         probe((5, 8)),
         probe((4, 6)),
         probe((3, 2), "只有一对正弦和余弦", "there is one pair of sine and cosine"),
-        probe((1, 4), "只有一个位置", "there is a single position"),
+        probe((1, 4), *hints.ONE_POSITION),
     ],
     mistakes={
         "halves": wrong(
@@ -142,7 +143,7 @@ PLACE_WORDS = exercise(
     solution=_placed,
     probes=lambda: [
         probe((torch.randn(3, 4), 0)),
-        probe((torch.randn(1, 4), 2), "只来了第 3 个词", "word 3 comes alone"),
+        probe((torch.randn(1, 4), 2), *hints.WORD_3_ALONE),
         probe((torch.randn(2, 8), 5), "来的是第 6、7 两个词", "words 6 and 7 come"),
         probe((torch.randn(1, 8), 1), "只来了第 2 个词", "word 2 comes alone"),
         probe((torch.randn(1, 2), 0), "只来了第 1 个词", "word 1 comes alone"),
@@ -160,8 +161,7 @@ PLACE_WORDS = exercise(
             lambda x, offset: x + sinusoids(1, x.shape[-1], offset=offset),
         ),
         "one-too-far": wrong(
-            "多数了一个：第一个词就在位置 offset。",
-            "One too many: the first word stands at the position offset itself.",
+            *hints.ONE_TOO_FAR,
             lambda x, offset: x + sinusoids(x.shape[-2], x.shape[-1], offset=offset + 1),
         ),
         "word-lost": wrong(
@@ -261,9 +261,9 @@ ROTARY = exercise(
     solution=_rotated,
     probes=lambda: [
         probe((torch.randn(3, 4), 0)),
-        probe((torch.randn(1, 4), 2), "只来了第 3 个词", "word 3 comes alone"),
+        probe((torch.randn(1, 4), 2), *hints.WORD_3_ALONE),
         probe((torch.randn(4, 8), 3)),
-        probe((torch.randn(3, 2), 1), "只有一对特征", "there is a single pair"),
+        probe((torch.randn(3, 2), 1), *hints.ONE_PAIR),
         probe((torch.randn(2, 4), 500), "位置很远", "the positions are far"),
     ],
     mistakes={
@@ -300,11 +300,7 @@ ROTARY = exercise(
             " `offset`.",
             lambda x, offset: _rotated(x, 0),
         ),
-        "one-too-far": wrong(
-            "多数了一个：第一个词就在位置 offset。",
-            "One too many: the first word stands at the position offset itself.",
-            lambda x, offset: _rotated(x, offset + 1),
-        ),
+        "one-too-far": wrong(*hints.ONE_TOO_FAR, lambda x, offset: _rotated(x, offset + 1)),
         "one-place-for-all": wrong(
             "几个词得到了同一个位置：第二个词在 offset + 1。",
             "All words get one position: the second is at offset + 1.",
@@ -362,11 +358,7 @@ ROTARY_ATTENTION = exercise(
     probes=lambda: [
         probe((*torch.randn(3, 3, 4),)),
         probe((torch.randn(2, 4), torch.randn(5, 4), torch.randn(5, 8))),
-        probe(
-            (torch.randn(3, 2), torch.randn(4, 2), torch.randn(4, 2)),
-            "只有一对特征",
-            "there is a single pair",
-        ),
+        probe((torch.randn(3, 2), torch.randn(4, 2), torch.randn(4, 2)), *hints.ONE_PAIR),
     ],
     mistakes={
         "values-rotated": wrong(
@@ -387,25 +379,13 @@ ROTARY_ATTENTION = exercise(
             "Nothing is turned: no positions at all.",
             dot_product_attention,
         ),
-        "not-scaled": wrong(
-            "评分还没有除以 √d_k。",
-            "The scores have not been divided by √d_k.",
-            _of_turned_scores(_softmax, 0.0),
-        ),
-        "divided-by-d": wrong(
-            "除以的是 √d_k，不是 d_k。",
-            "Divide by √d_k, not by d_k.",
-            _of_turned_scores(_softmax, -1.0),
-        ),
+        "not-scaled": wrong(*hints.NOT_SCALED, _of_turned_scores(_softmax, 0.0)),
+        "divided-by-d": wrong(*hints.DIVIDED_BY_D, _of_turned_scores(_softmax, -1.0)),
         "wrong-axis": wrong(
-            "softmax 用错了轴：要沿键，也就是最后一个轴。",
-            "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
-            _of_turned_scores(lambda scores: scores.softmax(dim=0)),
+            *hints.OVER_OTHER_AXIS, _of_turned_scores(lambda scores: scores.softmax(dim=0))
         ),
         "sign": wrong(
-            "符号反了：越相似，评分越高。",
-            "The sign is reversed: the more alike, the higher the score.",
-            _of_turned_scores(lambda scores: (-scores).softmax(dim=-1)),
+            *hints.LIKENESS_REVERSED, _of_turned_scores(lambda scores: (-scores).softmax(dim=-1))
         ),
         "one-backwards": wrong(
             "查询与键转的方向相反：评分就取决于位置之和，不是之差。",
@@ -461,8 +441,8 @@ ALIBI_BIAS = exercise(
         probe((8, 3)),
         probe((4, 5)),
         probe((16, 3), "头比 8 多", "there are more than 8 heads"),
-        probe((1, 2), "只有一个头", "there is a single head"),
-        probe((4, 1), "只有一个位置", "there is a single position"),
+        probe((1, 2), *hints.ONE_HEAD),
+        probe((4, 1), *hints.ONE_POSITION),
     ],
     mistakes={
         "wrong-sign": wrong(

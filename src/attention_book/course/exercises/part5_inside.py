@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from attention_book.attention import causal_mask, dot_product_attention, masked_softmax
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Named, Probe, exercise, probe, wrong
 from attention_book.foundations.bilingual import Bilingual
 
@@ -20,28 +21,22 @@ def _cached(x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W
     return dot_product_attention(x @ W_q, keys, values), keys, values
 
 
-def _keeps_inputs(
-    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
-) -> Step:
-    keys, values = torch.cat((keys, x)), torch.cat((values, x))
-    return dot_product_attention(x @ W_q, keys @ W_k, values @ W_v), keys, values
+def _keeps_inputs(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+    k, v = torch.cat((k, x)), torch.cat((v, x))
+    return dot_product_attention(x @ W_q, k @ W_k, v @ W_v), k, v
 
 
-def _newest_first(
-    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
-) -> Step:
-    keys, values = torch.cat((x @ W_k, keys)), torch.cat((x @ W_v, values))
-    return dot_product_attention(x @ W_q, keys, values), keys, values
+def _newest_first(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+    k, v = torch.cat((x @ W_k, k)), torch.cat((x @ W_v, v))
+    return dot_product_attention(x @ W_q, k, v), k, v
 
 
 def _looks(look: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., Step]:
     """Return a step that appends what it should, and looks in its own way."""
 
-    def step(
-        x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
-    ) -> Step:
-        keys, values = torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
-        return look(x @ W_q, keys, values), keys, values
+    def step(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+        k, v = torch.cat((k, x @ W_k)), torch.cat((v, x @ W_v))
+        return look(x @ W_q, k, v), k, v
 
     return step
 
@@ -50,17 +45,13 @@ def _weights_of(scores: Tensor) -> Tensor:
     return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
 
 
-def _query_as_it_is(
-    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
-) -> Step:
-    keys, values = torch.cat((keys, x @ W_k)), torch.cat((values, x @ W_v))
-    return dot_product_attention(x, keys, values), keys, values
+def _query_as_it_is(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+    k, v = torch.cat((k, x @ W_k)), torch.cat((v, x @ W_v))
+    return dot_product_attention(x, k, v), k, v
 
 
-def _appended_twice(
-    x: Tensor, keys: Tensor, values: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor
-) -> Step:
-    once = _cached(x, keys, values, W_q, W_k, W_v)
+def _appended_twice(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
+    once = _cached(x, k, v, W_q, W_k, W_v)
     return _cached(x, once[1], once[2], W_q, W_k, W_v)
 
 
@@ -82,8 +73,7 @@ CACHED_STEP = exercise(
         ),
         probe(
             (30 * torch.randn(1, 4), *(30 * torch.randn(2, 3, 4)), *torch.randn(3, 4, 4)),
-            "评分很大",
-            "the scores are large",
+            *hints.LARGE_SCORES,
         ),
     ],
     mistakes={
@@ -121,13 +111,10 @@ CACHED_STEP = exercise(
             _newest_first,
         ),
         "not-scaled": wrong(
-            "评分还没有除以 √d_k。",
-            "The scores have not been divided by √d_k.",
-            _looks(lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v),
+            *hints.NOT_SCALED, _looks(lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v)
         ),
         "over-the-query": wrong(
-            "softmax 用错了轴：要沿键，也就是最后一个轴。",
-            "The softmax runs over the wrong axis: it goes over the keys, the last axis.",
+            *hints.OVER_OTHER_AXIS,
             _looks(lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(dim=0) @ v),
         ),
         "bare-exponentials": wrong(

@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.attention import causal_mask, dot_product_attention
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Named, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -247,8 +248,8 @@ def _both_modes() -> Iterator[Probe]:
     yield probe((x, False), "是评估模式", "the mode is evaluation")
     yield probe((torch.randn(2, 5, 4), True))
     yield probe((torch.randn(2, 5, 4), False))
-    yield probe((torch.randn(1, 3), True), "只有一个词", "there is a single word")
-    yield probe((30 * torch.randn(3, 2), False), "评分很大", "the scores are large")
+    yield probe((torch.randn(1, 3), True), *hints.ONE_WORD)
+    yield probe((30 * torch.randn(3, 2), False), *hints.LARGE_SCORES)
 
 
 def _causal(x: Tensor, training: bool, *, ahead: int = 0) -> Tensor:
@@ -323,22 +324,11 @@ CAUSAL_IN_BOTH_MODES = exercise(
             lambda x, t: _causal(x, t, ahead=1),
             lambda x, t: _causal(x, t, ahead=-1),
         ),
-        "no-mask": wrong(
-            "没有掩码：每个词都看见了未来。",
-            "No mask: every word sees the future.",
-            lambda x, t: dot_product_attention(x, x, x),
-        ),
+        "no-mask": wrong(*hints.NO_MASK, lambda x, t: dot_product_attention(x, x, x)),
         "masked-afterwards": wrong(
-            "softmax 之后才遮，分母里还有未来：掩码要放在 softmax 之前。",
-            "Masked after the softmax, the future is still in the denominator: mask before.",
-            _of_scores(lambda scores: scores.softmax(dim=-1).tril()),
+            *hints.FUTURE_MASKED_LATE, _of_scores(lambda scores: scores.softmax(dim=-1).tril())
         ),
-        "upside-down": wrong(
-            "掩码上下颠倒，每个词只看得见自己和未来：要 `tril`，不要 `triu`。",
-            "The mask is upside down, and a word sees itself and the future: take `tril`, not"
-            " `triu`.",
-            _of_scores(_upside_down),
-        ),
+        "upside-down": wrong(*hints.UPSIDE_DOWN, _of_scores(_upside_down)),
         "not-scaled": wrong(
             "评分还没有除以 √d。",
             "The scores have not been divided by √d.",

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 
 # --- warm-up -----------------------------------------------------------------------------------
@@ -175,15 +176,9 @@ SMOOTHED_LOSS = exercise(
             _by_probabilities,
         ),
         "softmax-twice": wrong(
-            "softmax 做了两次。",
-            "The softmax was taken twice.",
-            lambda x, y, eps: _smoothed(x.softmax(dim=-1), y, eps),
+            *hints.SOFTMAX_TWICE, lambda x, y, eps: _smoothed(x.softmax(dim=-1), y, eps)
         ),
-        "sign": wrong(
-            "少了负号：损失不小于 0。",
-            "The minus sign is missing: a loss is at least 0.",
-            lambda x, y, eps: -_smoothed(x, y, eps),
-        ),
+        "sign": wrong(*hints.LOSS_NEGATIVE, lambda x, y, eps: -_smoothed(x, y, eps)),
         "share-lost": wrong(
             "ε 拿走了，却没有分出去。",
             "ε was taken away and given to nobody.",
@@ -287,7 +282,7 @@ PADDING_SHARE = exercise(
             "This is the number of padding places: divide by all places.",
             lambda b: sum(len(batch) * max(batch) for batch in b) - sum(map(sum, b)),
         ),
-        "rounded": wrong("不要四舍五入。", "Do not round.", lambda b: round(_padding(b), 2)),
+        "rounded": wrong(*hints.ROUNDED, lambda b: round(_padding(b), 2)),
         "first-batch-alone": wrong(
             "只算了第一批。", "Only the first batch is counted.", lambda b: _padding(b[:1])
         ),

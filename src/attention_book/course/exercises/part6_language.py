@@ -9,6 +9,7 @@ from attention_book.attention import (
     causal_mask,
     mask_from_lengths,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.decoding import next_distribution
@@ -270,11 +271,7 @@ PREFIX_MASK = exercise(
             "One column too few: the prefix is the positions 0 to length - 1, both included.",
             lambda lengths, n: _prefix((lengths - 1).clamp(min=0), n),
         ),
-        "inverted": wrong(
-            "掩码反了：True 表示可以看。",
-            "The mask is inverted: True means “may attend”.",
-            lambda lengths, n: ~_prefix(lengths, n),
-        ),
+        "inverted": wrong(*hints.MASK_INVERTED, lambda lengths, n: ~_prefix(lengths, n)),
         "future-instead": wrong(
             "取了上三角：那是自己和以后。以前的在下三角。",
             "That is the upper triangle, a word and its future; the past is the lower one.",

@@ -16,6 +16,7 @@ from attention_book.attention import (
     strided_mask,
     window_mask,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -105,9 +106,7 @@ FIXED_PATTERN = exercise(
             lambda n, size, c: _fixed(n, size, min(c + 1, size)),
         ),
         "inverted": wrong(
-            "掩码反了：True 表示可以看。",
-            "The mask is inverted: True means “may attend”.",
-            lambda n, size, c: ~_without_past(n, size, c) & causal_mask(n),
+            *hints.MASK_INVERTED, lambda n, size, c: ~_without_past(n, size, c) & causal_mask(n)
         ),
         "one-too-few": wrong(
             "少了一个摘要：余数等于 `block_size - c` 的也算，用 `>=`。",

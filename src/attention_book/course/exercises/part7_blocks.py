@@ -11,6 +11,7 @@ from attention_book.attention import (
     causal_mask,
     masked_softmax,
 )
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -417,11 +418,7 @@ INDUCTION_SCORE = exercise(
             "Later occurrences are counted in: only earlier ones matter.",
             lambda w, words: _mean_over_askers(w, _wherever(words)),
         ),
-        "round-the-end": wrong(
-            "`roll` 把最后一个词转到了开头：位置 0 前面没有词。",
-            "`roll` brings the last word round to the start: nothing stands before place 0.",
-            _round_the_end,
-        ),
+        "round-the-end": wrong(*hints.ROUND_THE_END, _round_the_end),
     },
 )
 
@@ -535,11 +532,7 @@ INDUCTION_BY_HAND = exercise(
             " such as −1.",
             _first_notes(lambda words: torch.zeros_like(words[0])),
         ),
-        "round-the-end": wrong(
-            "`roll` 把最后一个词转到了开头：位置 0 前面没有词。",
-            "`roll` brings the last word round to the start: nothing stands before place 0.",
-            _first_notes(lambda words: words[-1]),
-        ),
+        "round-the-end": wrong(*hints.ROUND_THE_END, _first_notes(lambda words: words[-1])),
         "last-alone": wrong(
             "每个合适的位置都看，不只是最近的一个。",
             "Every place that fits is looked at, not only the last one.",

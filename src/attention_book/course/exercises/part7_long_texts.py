@@ -429,32 +429,24 @@ def _chunk(state: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> tupl
     return outputs, state + keys.T @ values
 
 
-def _sees_all(
-    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
-) -> tuple[Tensor, Tensor]:
-    after = state + keys.T @ values
-    return queries @ after, after
+def _sees_all(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    after = s + k.T @ v
+    return q @ after, after
 
 
-def _counted_twice(
-    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
-) -> tuple[Tensor, Tensor]:
-    after = state + keys.T @ values
-    return queries @ after + (queries @ keys.T).tril() @ values, after
+def _counted_twice(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    after = s + k.T @ v
+    return q @ after + (q @ k.T).tril() @ v, after
 
 
-def _state_first(
-    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
-) -> tuple[Tensor, Tensor]:
-    outputs, after = _chunk(state, queries, keys, values)
+def _state_first(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    outputs, after = _chunk(s, q, k, v)
     return after, outputs
 
 
-def _outputs_scaled(
-    state: Tensor, queries: Tensor, keys: Tensor, values: Tensor
-) -> tuple[Tensor, Tensor]:
-    outputs, after = _chunk(state, queries, keys, values)
-    return outputs / keys.shape[-1] ** 0.5, after
+def _outputs_scaled(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    outputs, after = _chunk(s, q, k, v)
+    return outputs / k.shape[-1] ** 0.5, after
 
 
 CHUNKED_SUM = exercise(

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.attention import dot_product_attention, mask_from_ignore, mask_from_lengths
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Answer, Law, Named, Probe, exercise, probe, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
@@ -491,8 +492,7 @@ IGNORE_MASK = exercise(
             _too_late,
         ),
         "not-scaled": wrong(
-            "评分还没有除以 √d_k。",
-            "The scores have not been divided by √d_k.",
+            *hints.NOT_SCALED,
             lambda q, k, v, m: dot_product_attention(
                 q * math.sqrt(k.shape[-1]), k, v, mask_from_ignore(m)
             ),
@@ -584,20 +584,14 @@ CONTENT_ATTENTION = exercise(
             "A mere mean: neither query nor keys are used.",
             lambda q, k, v: v.mean(dim=0, keepdim=True).expand(len(q), -1),
         ),
-        "not-scaled": wrong(
-            "评分还没有除以 √d_k。",
-            "The scores have not been divided by √d_k.",
-            lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v,
-        ),
+        "not-scaled": wrong(*hints.NOT_SCALED, lambda q, k, v: (q @ k.mT).softmax(dim=-1) @ v),
         "keys-averaged": wrong(
             "加权平均的是值，不是键。",
             "What is averaged are the values, not the keys.",
             lambda q, k, v: _by_content(q, k, k),
         ),
         "divided-by-d": wrong(
-            "除以的是 √d_k，不是 d_k。",
-            "Divide by √d_k, not by d_k.",
-            _with_scores(lambda products, keys: products / keys.shape[-1]),
+            *hints.DIVIDED_BY_D, _with_scores(lambda products, keys: products / keys.shape[-1])
         ),
         "divided-by-count": wrong(
             "除以了键的个数的平方根：d_k 是特征数，最后一个轴。",

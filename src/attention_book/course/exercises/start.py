@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attention_book.course.exercises import hints
 from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 from attention_book.foundations.bilingual import Bilingual
 
@@ -284,11 +285,7 @@ def _logits_and_targets() -> Iterator[Probe]:
     yield probe((torch.tensor([[4.0, 2.0, 1.0]]).log(), torch.tensor([0])))
     yield probe((3 * torch.randn(5, 4), torch.tensor([3, 0, 2, 2, 1])))
     unlikely = torch.tensor([[0.0, 200.0, 3.0], [-150.0, 0.0, 1.0]])
-    yield probe(
-        (unlikely, torch.tensor([0, 0])),
-        "正确的词几乎不可能",
-        "the right word is next to impossible",
-    )
+    yield probe((unlikely, torch.tensor([0, 0])), *hints.UNLIKELY_WORD)
     yield probe(
         (torch.tensor([[1000.0, 999.0], [-1000.0, -1001.0]]), torch.tensor([1, 0])),
         "对数几率很大",

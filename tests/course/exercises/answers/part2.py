@@ -18,22 +18,8 @@ def filled(value, dim=-1):
     return lambda scores, mask: torch.softmax(torch.where(mask, scores, value), dim)
 
 
-def wiped(scores, mask):
-    return (scores + torch.where(mask, 0, -torch.inf)).softmax(-1).nan_to_num()
-
-
 def right(scores, mask):
     return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
-
-
-def first_row_decides(scores, mask):
-    """Leave out the keys that the first query may not see."""
-    return right(scores, mask[..., :1, :].expand_as(scores))
-
-
-def empty_rows_to_zero(scores, mask):
-    weights = scores.masked_fill(~mask, -1e4).softmax(-1)
-    return weights * mask.any(-1, keepdim=True)
 
 
 # causal-with-cache
@@ -43,11 +29,6 @@ def full(num_keys):
 
 def band(m, n, ahead=0):
     return torch.arange(n) <= torch.arange(m)[:, None] + ahead
-
-
-def window(m, n):
-    """Each query sees as many keys as the first."""
-    return band(m, n, n - m) & ~band(m, n, -1)
 
 
 # scaled-dot-product
@@ -86,11 +67,6 @@ def pairs(hidden):
 
 def additive(q, k, W_q, W_k, w_v):
     return torch.einsum("qkh,h->qk", ((q @ W_q.T)[:, None] + (k @ W_k.T)[None]).tanh(), w_v)
-
-
-def beside(q, k, W_q, W_k, w_v):
-    both = torch.cat((q[:, None].expand(-1, len(k), -1), k[None].expand(len(q), -1, -1)), dim=-1)
-    return torch.tanh(both @ torch.cat((W_q, W_k), dim=1).T) @ w_v
 
 
 # local-gaussian
@@ -191,7 +167,19 @@ RIGHT = {
         lambda q, k, v, m: scores(q, k).masked_fill(~m, -torch.inf).softmax(-1) @ v,
         lambda q, k, v, m: scores(q, k).masked_fill(~m, -1e9).softmax(-1) @ v,
     ],
-    "additive-score": [pairs(lambda q, k: (q + k).tanh()), additive, beside],
+    "additive-score": [
+        pairs(lambda q, k: (q + k).tanh()),
+        additive,
+        lambda q, k, W_q, W_k, w_v: (
+            torch.tanh(
+                torch.cat(
+                    (q[:, None].expand(-1, len(k), -1), k[None].expand(len(q), -1, -1)), dim=-1
+                )
+                @ torch.cat((W_q, W_k), dim=1).T
+            )
+            @ w_v
+        ),
+    ],
     "local-gaussian": [locally(), masked, lambda s, c, r: masked(s.double(), c, r)],
     "reinforce": [
         surrogate,
@@ -215,15 +203,21 @@ WRONG = {
         ],
         "finite-fill": [filled(-1e6)],
         "in-place": [lambda s, mask: s.masked_fill_(~mask, -torch.inf).softmax(-1) * mask],
-        "finite-gradients": [wiped],
+        "finite-gradients": [
+            lambda scores, mask: (
+                (scores + torch.where(mask, 0, -torch.inf)).softmax(-1).nan_to_num()
+            )
+        ],
         "no-gradient": [
             lambda s, mask: right(s, mask).detach(),
             lambda s, mask: right(s.detach(), mask),
         ],
         "rejected": [
             lambda s, mask: (s + (~mask) * -torch.inf).softmax(-1),
-            empty_rows_to_zero,
-            first_row_decides,
+            lambda scores, mask: (
+                scores.masked_fill(~mask, -1e4).softmax(-1) * mask.any(-1, keepdim=True)
+            ),
+            lambda scores, mask: right(scores, mask[..., :1, :].expand_as(scores)),
             lambda s, mask: torch.where(mask, s.sigmoid(), 0),
             lambda mask, scores: right(scores, mask),
         ],
@@ -247,7 +241,7 @@ WRONG = {
             lambda m, n: full(n)[-1:],
             lambda m, n: full(n)[-m:].mT,
             lambda n, m: full(n)[-m:],
-            window,
+            lambda m, n: band(m, n, n - m) & ~band(m, n, -1),
         ],
     },
     "scaled-dot-product": {

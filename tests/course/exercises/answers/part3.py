@@ -35,11 +35,6 @@ def pad(sentences, padding, *, before=False, longest=max, fresh=True, width=None
     return ids, mask
 
 
-def by_torch(sentences, padding):
-    ids = pad_sequence([torch.tensor(row) for row in sentences], True, padding)
-    return ids, pad_sequence([torch.ones(len(row)) for row in sentences], True) > 0
-
-
 def plain(sentences, padding):
     width = max(map(len, sentences))
     ids = [row + (width - len(row)) * [padding] for row in sentences]
@@ -120,10 +115,6 @@ def ranked(totals, width, size=None, largest=True):
     return values[:width], places[:width] // size, places[:width] % size
 
 
-def multiplied(scores, log_probs, width):
-    return ranked(log_probs * scores.unsqueeze(1), width)
-
-
 # bleu
 def precision(p, r, n, clip=True):
     found = [tuple(p[i : i + n]) for i in range(len(p) - n + 1)]
@@ -194,16 +185,6 @@ def weigh(change):
     return lambda s, h, mask, W_s, W_h, v: weighted(change(scores(s, h, W_s, W_h, v), mask), h)
 
 
-def first_state(s, h, mask, W_s, W_h, v):
-    """Ask with the first state of the batch for all sentences."""
-    return look(s[:1].expand_as(s), h, mask, W_s, W_h, v)
-
-
-def projected(s, h, mask, W_s, W_h, v):
-    weights = scores(s, h, W_s, W_h, v).masked_fill(~mask, -torch.inf).softmax(1)
-    return weighted(weights, h @ W_h.T)
-
-
 def looked(s, h, mask, W_s, W_h, v):
     weights = scores(s, h, W_s, W_h, v).masked_fill(~mask, -torch.inf).softmax(1)
     return (weights.unsqueeze(1) @ h).squeeze(1)
@@ -239,7 +220,14 @@ RIGHT = {
         by_appending,
         lambda t, bos, eos: ([bos, *t, eos][:-1], [bos, *t, eos][1:]),
     ],
-    "pad-batch": [lambda s, p: pad(s, p), by_torch, plain],
+    "pad-batch": [
+        lambda s, p: pad(s, p),
+        lambda sentences, padding: (
+            pad_sequence([torch.tensor(row) for row in sentences], True, padding),
+            pad_sequence([torch.ones(len(row)) for row in sentences], True) > 0,
+        ),
+        plain,
+    ],
     "masked-loss": [
         lambda x, y, m: flat(losses(x, y, m)).mean(),
         lambda x, y, m: F.cross_entropy(x[m], y[m]),
@@ -340,7 +328,9 @@ WRONG = {
         ],
     },
     "beam-step": {
-        "multiplied": [multiplied],
+        "multiplied": [
+            lambda scores, log_probs, width: ranked(log_probs * scores.unsqueeze(1), width)
+        ],
         "worst-first": [lambda s, p, w: ranked(s[:, None] + p, w, largest=False)],
         "type": [lambda s, p, w: tuple(each.tolist() for each in step(s, p, w))],
         "rejected": [
@@ -367,7 +357,12 @@ WRONG = {
     "bahdanau-look": {
         "padding-seen": [looks(see=False)],
         "masked-afterwards": [looks(after=True)],
-        "shape": [projected, lambda s, h, mask, *W: looked(s, h, mask, *W)[:, None]],
+        "shape": [
+            lambda s, h, mask, W_s, W_h, v: weighted(
+                scores(s, h, W_s, W_h, v).masked_fill(~mask, -torch.inf).softmax(1), h @ W_h.T
+            ),
+            lambda s, h, mask, *W: looked(s, h, mask, *W)[:, None],
+        ],
         "rejected": [
             lambda s, h, *more: look(s, torch.zeros_like(h), *more),
             looks(act=torch.relu),
@@ -376,7 +371,7 @@ WRONG = {
             weigh(
                 lambda s, mask: s.masked_fill(~mask, -torch.inf).softmax(1) / mask.sum(1)[:, None]
             ),
-            first_state,
+            lambda s, h, mask, W_s, W_h, v: look(s[:1].expand_as(s), h, mask, W_s, W_h, v),
             lambda s, h, mask, W_s, W_h, v: h[torch.arange(len(h)), mask.sum(1) - 1],
             lambda s, h, mask, W_s, W_h, v: scores(s, h, W_s, W_h, v).softmax(1),
         ],

@@ -16,11 +16,6 @@ def attend(x, W_q, W_k, W_v, *, allowed=torch.tril, root=math.sqrt):
     return torch.stack(rows)
 
 
-def late(x, W_q, W_k, W_v):
-    weights = torch.softmax(x @ W_q @ (x @ W_k).T / W_k.shape[1] ** 0.5, -1)
-    return torch.tril(weights) @ (x @ W_v)
-
-
 def settings(**given):
     return lambda x, W_q, W_k, W_v: attend(x, W_q, W_k, W_v, **given)
 
@@ -91,10 +86,6 @@ def mixed(x, offset):
     return x * angle.cos() + x.roll(d // 2, -1) * angle.sin() * torch.tensor(
         [-1.0] * (d // 2) + [1.0] * (d // 2)
     )
-
-
-def doubled_angles(x, offset):
-    return rotate(rotate(x, offset), offset)
 
 
 def by_matrix(x, offset):
@@ -211,7 +202,12 @@ RIGHT = {
 WRONG = {
     "causal-self-attention": {
         "no-mask": [settings(allowed=torch.ones_like)],
-        "masked-afterwards": [late],
+        "masked-afterwards": [
+            lambda x, W_q, W_k, W_v: (
+                torch.tril(torch.softmax(x @ W_q @ (x @ W_k).T / W_k.shape[1] ** 0.5, -1))
+                @ (x @ W_v)
+            )
+        ],
         "rejected": [
             filled(-10.0),
             filled(-torch.inf, transpose=True),
@@ -280,7 +276,7 @@ WRONG = {
         "mixed-pairs": [mixed],
         "lengths-stay": [lambda x, offset: 2 * rotate(x, offset)],
         "rejected": [
-            doubled_angles,
+            lambda x, offset: rotate(rotate(x, offset), offset),
             lambda x, offset: rotate(x.flip(-1), offset).flip(-1),
             lambda x, offset: rotate(x, offset).flip(0),
             lambda x, offset: x,

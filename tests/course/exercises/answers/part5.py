@@ -26,11 +26,6 @@ def with_eps(eps):
     return lambda x, gain, bias: F.layer_norm(x, x.shape[-1:], gain, bias, eps)
 
 
-def no_square(x, gain, bias):
-    centered = x - x.mean(-1, keepdim=True)
-    return centered / (x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True)).sqrt() * gain
-
-
 # causal-in-both-modes
 def decode(x, training, *, diagonal=lambda training: 0):
     seen = torch.ones(x.shape[-2], x.shape[-2]).tril(diagonal(training)).bool()
@@ -128,14 +123,6 @@ def twice_scaled(x, keys, values, W_q, W_k, W_v):
     return look(x @ W_q / x.shape[1] ** 0.5, keys, values), keys, values
 
 
-def swapped_weights(x, keys, values, W_q, W_k, W_v):
-    return step(x, keys, values, W_k, W_q, W_v)
-
-
-def keys_for_values(x, keys, values, W_q, W_k, W_v):
-    return step(x, keys, values, W_q, W_k, W_k)
-
-
 def fails_at_first(x, keys, values, W_q, W_k, W_v):
     if not len(keys):
         return x, x @ W_k, x @ W_v
@@ -190,14 +177,6 @@ def in_place(layer, x):
         if not torch.allclose(before[:t], layer(x)[:t], atol=1e-5):
             return True
     return False
-
-
-def shuffled(layer, x):
-    return moved(layer, x, x.flip(0), slice(None))
-
-
-def upper_weights(layer, x):
-    return bool((layer(x) @ x.T).triu(1).abs().max() > 1e-5)
 
 
 def gradients_of_the_sum(layer, x):
@@ -287,7 +266,11 @@ WRONG = {
         "rejected": [
             lambda x, g, b: norm(x, g, b, axes=tuple(range(x.dim() - 1))),
             lambda x, g, b: (x - x.amin(-1, keepdim=True)) / x.amax(-1, keepdim=True) * g + b,
-            no_square,
+            lambda x, gain, bias: (
+                (x - x.mean(-1, keepdim=True))
+                / (x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True)).sqrt()
+                * gain
+            ),
             lambda x, g, b: x.softmax(-1) * g + b,
         ],
     },
@@ -386,8 +369,8 @@ WRONG = {
         "state": [own_cache],
         "rejected": [
             twice_scaled,
-            swapped_weights,
-            keys_for_values,
+            lambda x, keys, values, W_q, W_k, W_v: step(x, keys, values, W_k, W_q, W_v),
+            lambda x, keys, values, W_q, W_k, W_v: step(x, keys, values, W_q, W_k, W_k),
             lambda *given: (step(*given)[0], step(*given)[2], step(*given)[1]),
             lambda x, k, v, *W: step(x, k[-1:], v[-1:], *W),
             fails_at_first,
@@ -413,8 +396,8 @@ WRONG = {
         "rejected": [
             lambda f, x: prefixes(f, x, atol=1e-2),
             lambda f, x: prefixes(f, x, first=2),
-            shuffled,
-            upper_weights,
+            lambda layer, x: moved(layer, x, x.flip(0), slice(None)),
+            lambda layer, x: bool((layer(x) @ x.T).triu(1).abs().max() > 1e-5),
             gradients_of_the_sum,
         ],
     },

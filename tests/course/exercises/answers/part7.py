@@ -126,12 +126,6 @@ def plain(scores, extra):
     return scores.exp() / (scores.exp().sum(-1, keepdim=True) + extra)
 
 
-def sink_gated(scores, sink):
-    """Scale a usual softmax by the share that the keys have beside the sink."""
-    total = scores.logsumexp(-1, keepdim=True)
-    return (scores - torch.logaddexp(total, torch.tensor(float(sink)))).exp()
-
-
 def sink_joined(scores, sink, *, first=False):
     column = torch.full((*scores.shape[:-1], 1), float(sink))
     return torch.cat((column, scores) if first else (scores, column), dim=-1)
@@ -141,11 +135,6 @@ def sink_joined(scores, sink, *, first=False):
 def frequencies(d, s, *, power=None, base=10000.0, first=0):
     power = d / (d - 2) if power is None else power
     return torch.tensor([(base * s**power) ** (-2 * (j + first) / d) for j in range(d // 2)])
-
-
-def scaled_one_by_one(d, s):
-    pairs = torch.arange(d // 2)
-    return frequencies(d, 1) * s ** (-pairs / (d // 2 - 1))
 
 
 def changed(d, s, divisor):
@@ -186,12 +175,6 @@ def rest(p, q):
     return left / left.sum() if left.sum() else p
 
 
-def refused(p, q):
-    """What was not accepted of p, as a share of all that was not accepted."""
-    left = p - torch.minimum(p, q)
-    return p.clone() if torch.equal(p, q) else left / (1 - torch.minimum(p, q).sum())
-
-
 def share(left, p):
     return left / left.sum() if left.sum() > 0 else p
 
@@ -208,12 +191,6 @@ def step(state, key, value, strength, *, sign=-1, fade=1.0, keep=1.0, both=True)
     scale = strength if both else 1.0
     change = torch.einsum("k,v->kv", key, strength * value + sign * scale * known)
     return keep * fade * state + change
-
-
-def by_a_matrix(state, key, value, strength):
-    eye = torch.eye(len(key))
-    erased = (eye - strength * torch.outer(key, key)) @ state
-    return erased + strength * torch.outer(key, value)
 
 
 def written_into(state, key, value, strength):
@@ -284,12 +261,14 @@ RIGHT = {
     ],
     "sink-softmax": [
         with_sink,
-        sink_gated,
+        lambda scores, sink: (
+            scores - torch.logaddexp(scores.logsumexp(-1, keepdim=True), torch.tensor(float(sink)))
+        ).exp(),
         lambda scores, sink: sink_joined(scores, sink, first=True).softmax(dim=-1)[..., 1:],
     ],
     "ntk-frequencies": [
         frequencies,
-        scaled_one_by_one,
+        lambda d, s: frequencies(d, 1) * s ** (-torch.arange(d // 2) / (d // 2 - 1)),
         lambda d, s: (10000 * s ** (d / (d - 2))) ** (-torch.arange(0, d, 2) / d),
     ],
     "repeat-key-heads": [by_group, expanded],
@@ -300,10 +279,21 @@ RIGHT = {
     ],
     "draw-the-rest": [
         rest,
-        refused,
+        lambda p, q: (
+            p.clone()
+            if torch.equal(p, q)
+            else (p - torch.minimum(p, q)) / (1 - torch.minimum(p, q).sum())
+        ),
         lambda p, q: F.normalize(F.relu(p - q), p=1, dim=-1) + p * torch.equal(p, q),
     ],
-    "delta-step": [step, by_a_matrix, lambda s, k, v, b: s - b * k[:, None] * (k @ s - v)[None]],
+    "delta-step": [
+        step,
+        lambda state, key, value, strength: (
+            ((torch.eye(len(key)) - strength * torch.outer(key, key)) @ state)
+            + strength * torch.outer(key, value)
+        ),
+        lambda s, k, v, b: s - b * k[:, None] * (k @ s - v)[None],
+    ],
     "chunked-sum": [chunk, summed, lambda *a: list(chunk(*a))],
 }
 

@@ -11,23 +11,6 @@ def finals(outputs, lengths, back=1):
     return torch.stack([outputs[n - back, i] for i, n in enumerate(lengths)])
 
 
-def gathered(outputs, lengths):
-    index = (lengths - 1)[None, :, None].expand(1, -1, outputs.shape[2])
-    return outputs.gather(0, index)[0]
-
-
-def by_mask(outputs, lengths):
-    last = torch.arange(len(outputs))[:, None] == lengths - 1
-    return torch.where(last[..., None], outputs, 0).sum(0)
-
-
-def without_zeros(outputs, lengths):
-    """Take the last row that is not zero: padding, after an unpacking, is."""
-    return torch.stack(
-        [outputs[:, i][outputs[:, i].ne(0).any(-1)][-1] for i in range(len(lengths))]
-    )
-
-
 # dead-parameters
 def dead(function, parameters, *, same=lambda a, b: torch.allclose(a, b, atol=1e-4)):
     found = set()
@@ -43,10 +26,6 @@ def untouched(function, parameters):
     leaves = {name: value.clone().requires_grad_() for name, value in parameters.items()}
     function(**leaves).sum().backward()
     return {name for name, leaf in leaves.items() if (leaf.grad == 0).all()}
-
-
-def never_the_second(function, parameters):
-    return dead(function, dict(list(parameters.items())[:1]))
 
 
 def left_changed(function, parameters):
@@ -84,10 +63,6 @@ def against_an_oracle(attention):
     scores = x @ x.mT / 8**0.5
     scores = scores.masked_fill(torch.arange(4) >= lengths[:, None, None], -torch.inf)
     return torch.allclose(attention(x, lengths), scores.softmax(-1) @ x, atol=1e-5)
-
-
-def ones(attention):
-    return bool((attention(torch.ones(3, 4, 8), torch.tensor([4, 5, 4])) == 1).all())
 
 
 def shortened(lengths):
@@ -147,10 +122,6 @@ def by_exponentials(q, k, v, ignore):
     return parts / parts.sum(-1, keepdim=True) @ v
 
 
-def over_queries(q, k, v, ignore):
-    return scores(q, k).masked_fill(ignore == 1, -1e9).softmax(0) @ v
-
-
 def look(query, keys, values):
     return torch.softmax(query @ keys.T / keys.shape[1] ** 0.5, dim=1) @ values
 
@@ -160,19 +131,15 @@ def places(query, keys, values, *, to_places=torch.linspace(-1, 1, 24).view(4, 6
     return torch.softmax(query[:, :4] @ to_places[:, : len(keys)], 1) @ values[:6]
 
 
-def fixed(query, keys, values):
-    return look(query, keys.view(6, -1), values)
-
-
-def distances(query, keys, values):
-    return (-torch.cdist(query, keys)).softmax(dim=-1) @ values
-
-
 RIGHT = {
     "final-states": [
         lambda outputs, lengths: finals(outputs, lengths),
-        gathered,
-        by_mask,
+        lambda outputs, lengths: outputs.gather(
+            0, (lengths - 1)[None, :, None].expand(1, -1, outputs.shape[2])
+        )[0],
+        lambda outputs, lengths: torch.where(
+            (torch.arange(len(outputs))[:, None] == lengths - 1)[..., None], outputs, 0
+        ).sum(0),
         lambda outputs, lengths: outputs.transpose(0, 1)[torch.arange(len(lengths)), lengths - 1],
     ],
     "dead-parameters": [
@@ -211,7 +178,9 @@ WRONG = {
             lambda outputs, lengths: outputs[lengths.max() - 1],
             lambda outputs, lengths: outputs[lengths.min() - 1],
             lambda outputs, lengths: outputs[lengths[0] - 1],
-            without_zeros,
+            lambda outputs, lengths: torch.stack(
+                [outputs[:, i][outputs[:, i].ne(0).any(-1)][-1] for i in range(len(lengths))]
+            ),
             lambda outputs, lengths: finals(outputs, lengths).squeeze(),
             lambda outputs, lengths: finals(outputs, lengths.sort(descending=True).values),
         ],
@@ -222,7 +191,7 @@ WRONG = {
         "type": [lambda f, p: [*dead(f, p)], lambda f, p: len(dead(f, p))],
         "rejected": [
             untouched,
-            never_the_second,
+            lambda function, parameters: dead(function, dict(list(parameters.items())[:1])),
             left_changed,
             lambda f, p: dead(f, p, same=lambda a, b: bool((a == b).any())),
             lambda f, p: {n for n in dead(f, p) if n.startswith("b")},
@@ -234,7 +203,11 @@ WRONG = {
         "cannot-fail": [
             lambda attention: attention(torch.ones(1, 2, 8), torch.tensor([1])) is not None
         ],
-        "nothing-hidden": [ones],
+        "nothing-hidden": [
+            lambda attention: bool(
+                (attention(torch.ones(3, 4, 8), torch.tensor([4, 5, 4])) == 1).all()
+            )
+        ],
         "raises": [nothing_returned, asserting],
         "type": [lambda attention: int(good_test(attention))],
         "rejected": [
@@ -252,7 +225,7 @@ WRONG = {
         "rejected": [
             filled(1e9),
             by_exponentials,
-            over_queries,
+            lambda q, k, v, ignore: scores(q, k).masked_fill(ignore == 1, -1e9).softmax(0) @ v,
             lambda q, k, v, ignore: attend(q, k, v, ignore).T,
             lambda q, k, v, ignore: attend(q, k, v * (1 - ignore[0])[:, None], ignore),
         ],
@@ -262,10 +235,10 @@ WRONG = {
         "not-scaled": [lambda q, k, v: look(k.shape[1] ** 0.5 * q, k, v)],
         "any-number-of-features": [lambda q, k, v: (q @ k.T / 2).softmax(1) @ v],
         "order-is-free": [places, lambda q, k, v: look(q, k, v.flip(0))],
-        "any-number-of-keys": [fixed],
+        "any-number-of-keys": [lambda query, keys, values: look(query, keys.view(6, -1), values)],
         "raises": [lambda q, k, v: look(k, q, v), lambda q, k, v: look(q, v, k)],
         "rejected": [
-            distances,
+            lambda query, keys, values: (-torch.cdist(query, keys)).softmax(dim=-1) @ values,
             lambda q, k, v: look(q, k, v).squeeze(0),
             lambda q, k, v: q + 0 * look(q, k, v).sum(),
         ],

@@ -4,19 +4,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-
 # broadcast
-def flat(a, b):
-    return torch.tensor([x - y for x in a for y in b])
 
 
 # linear-layer
-def one_row(x, W, b):
-    return W @ x + b
-
-
-def only_matrices(x, W, b):
-    return torch.einsum("bi,oi->bo", x, W) + b
 
 
 # embedding
@@ -59,10 +50,6 @@ def filled(inputs, w, u):
         h = torch.tanh(w * inputs[i] + u * h)
         states[i] = h
     return states
-
-
-def one_too_short(inputs, w, u):
-    return by_torch(inputs, w, u)[:-1]
 
 
 def over_inputs(inputs, w, u):
@@ -134,7 +121,7 @@ WRONG = {
     "broadcast": {
         "transposed": [lambda a, b: a.expand(len(b), len(a)) - b.unsqueeze(1)],
         "sign": [lambda a, b: torch.stack([b - each for each in a])],
-        "shape": [flat],
+        "shape": [lambda a, b: torch.tensor([x - y for x in a for y in b])],
         "type": [lambda a, b: [[x - y for y in b] for x in a]],
         "dtype": [lambda a, b: (a[:, None] - b).long()],
         "rejected": [
@@ -152,8 +139,8 @@ WRONG = {
         "rejected": [
             lambda x, W, b: F.linear(x, W, 2 * b),
             lambda x, W, b: F.linear(x, W, b) / x.shape[-1] ** 0.5,
-            one_row,
-            only_matrices,
+            lambda x, W, b: W @ x + b,
+            lambda x, W, b: torch.einsum("bi,oi->bo", x, W) + b,
             lambda x, W, b: torch.addmm(b, x, W.T),
             lambda x, W, b: F.linear(x, W, b).squeeze(-1),
             lambda x, W, b: F.linear(x.flatten(0, -2) if x.ndim > 1 else x, W, b),
@@ -185,7 +172,10 @@ WRONG = {
         "no-memory": [lambda inputs, w, u: by_torch(inputs, w, 0.0)],
         "no-tanh": [steps(lambda x, h, w, u: w * x + u * h)],
         "type": [lambda inputs, w, u: by_torch(inputs, w, u).tolist()],
-        "shape": [lambda inputs, w, u: by_torch(inputs, w, u)[:, None], one_too_short],
+        "shape": [
+            lambda inputs, w, u: by_torch(inputs, w, u)[:, None],
+            lambda inputs, w, u: by_torch(inputs, w, u)[:-1],
+        ],
         "input": [over_inputs],
         "state": [from_the_last_call],
         "rejected": [
