@@ -9,7 +9,7 @@ from py_mini_racer import MiniRacer
 
 from attention_book.decoding import beam_search, beam_trace, greedy_search
 from attention_book.live import BeamViewer
-from attention_book.live.viewer.prefixes import NUM_FOLLOWING, PENALTIES, WIDTHS
+from attention_book.live.viewer.beams import NUM_FOLLOWING, PENALTIES, WIDTHS
 from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
 from attention_book.text import Vocabulary, encode_source
 

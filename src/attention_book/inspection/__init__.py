@@ -1,13 +1,15 @@
 """Looking inside a model: its attention weights, its heads, and what its output depends on."""
 
 from attention_book.inspection.capture import capture_attention
-from attention_book.inspection.cost import operations, sequential_steps
+from attention_book.inspection.cost import operations, peak_bytes, sequential_steps
 from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
 from attention_book.inspection.heads import (
     Head,
+    after_earlier,
     attention_heads,
     head_importance,
     offset_profile,
+    places_back,
     pruned,
     weight_on,
     without_heads,
@@ -29,8 +31,6 @@ from attention_book.inspection.interventions import (
     without_pairs,
     without_random,
 )
-from attention_book.inspection.memory import peak_bytes
-from attention_book.inspection.relations import after_earlier, places_back
 from attention_book.inspection.roofline import (
     CachedToken,
     Roofline,

@@ -1,4 +1,4 @@
-"""Single heads of multi-head attention: switch them off, and measure what they look at.
+"""Single heads of multi-head attention: switch them off, measure what they look at, by relations.
 
 One picture shows what one head did in one sentence. The functions here give numbers over
 many sentences instead: what is lost without a head, and how much weight it puts somewhere.
@@ -14,8 +14,11 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention
-from attention_book.foundations.shapes import HeadWeights, Weights
+from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.shapes import HeadWeights, TokenIds, Weights
 from attention_book.inspection.interventions import Change, Visible, changed_attention
+
+# --- heads -------------------------------------------------------------------------------------
 
 
 class Head(NamedTuple):
@@ -62,9 +65,6 @@ def without_heads(numbers: Collection[int]) -> Change:
     Returns:
         A change for :func:`changed_attention`, for multi-head attention only.
 
-    Raises:
-        ValueError: when the module runs, if it has no head of such a number.
-
     >>> attention, x = MultiHeadAttention(d_model=6, num_heads=2), torch.rand(1, 5, 6)
     >>> with changed_attention(attention, without_heads({0, 1})):
     ...     attention(x, x).abs().max().item()
@@ -91,10 +91,6 @@ def pruned(model: nn.Module, heads: Collection[Head]) -> Iterator[None]:
     Args:
         model: Holds multi-head attention.
         heads: Some of its :func:`attention_heads`.
-
-    Raises:
-        ValueError: if the model has not got one of the heads, or another block changes the
-            same module already: switch all heads off in one.
 
     >>> model, x = nn.Sequential(MultiHeadAttention(d_model=6, num_heads=2)), torch.rand(1, 5, 6)
     >>> with pruned(model, attention_heads(model)):
@@ -157,9 +153,6 @@ def weight_on(
         chosen: True = this pair of query and key counts.
         mask: True = a real query that may see a real key.
 
-    Raises:
-        ValueError: if no query may see a chosen key.
-
     >>> weights = torch.tensor([[[[0.9, 0.1], [0.3, 0.7]]]])
     >>> last = torch.tensor([[[False, True]]])
     >>> weight_on(weights, last, mask=torch.ones(1, 2, 2, dtype=torch.bool))
@@ -189,9 +182,6 @@ def offset_profile(
         mask: True = a real query that may see a real key.
         offsets: Position of the key minus position of the query.
 
-    Raises:
-        ValueError: if no query has a key at an offset.
-
     >>> weights = torch.tensor([[[[1.0, 0.0], [0.8, 0.2]]]])
     >>> offset_profile(weights, torch.ones(1, 2, 2, dtype=torch.bool))
     tensor([[0.8000, 0.6000, 0.0000]])
@@ -201,12 +191,53 @@ def offset_profile(
     return torch.stack([weight_on(weights, (away == each)[None], mask) for each in offsets], dim=1)
 
 
-__all__ = [
-    "Head",
-    "attention_heads",
-    "head_importance",
-    "offset_profile",
-    "pruned",
-    "weight_on",
-    "without_heads",
-]
+# --- relations between positions ---------------------------------------------------------------
+
+
+Pairs = Bool[Tensor, "text query key"]
+
+
+def places_back(length: int, distance: int) -> Pairs:
+    """Return the pairs whose key stands ``distance`` places before the query.
+
+    A head that puts most of its weight on distance 1 is a previous-token head (Elhage et
+    al. 2021).
+
+    Args:
+        length: How many tokens the text has.
+        distance: 1 is the token before.
+
+    >>> places_back(3, 1).long()
+    tensor([[[0, 0, 0],
+             [1, 0, 0],
+             [0, 1, 0]]])
+    """
+    check_sizes(length=length)
+    if distance < 0:
+        raise ValueError(f"distance: expected 0 or more, got {distance}")
+    place = torch.arange(length)
+    return (place[:, None] - place == distance)[None]
+
+
+def after_earlier(tokens: TokenIds, distance: int = 1) -> Pairs:
+    """Return the pairs whose key stands ``distance`` places after an earlier token like the query.
+
+    .. math:: x_{k - d} = x_q, \\qquad k - d < q, \\quad k \\le q
+
+    With d = 1 the key followed an earlier occurrence of the query's own token: where an
+    induction head looks (Olsson et al. 2022: "prefix matching"). With d = 0 it is the
+    occurrence itself, with d = 2 the token after the next.
+
+    Args:
+        tokens: (text, token).
+        distance: d, counted from the earlier token.
+
+    >>> after_earlier(torch.tensor([[7, 3, 9, 7]]))[0, 3].long()
+    tensor([0, 1, 0, 0])
+    """
+    if distance < 0:
+        raise ValueError(f"distance: expected 0 or more, got {distance}")
+    place = torch.arange(tokens.shape[1], device=tokens.device)
+    same = (tokens[:, :, None] == tokens[:, None, :]) & (place[:, None] > place)
+    moved = same.roll(distance, dims=-1)  # what comes in again at the left end does not count
+    return moved & (place >= distance) & (place[:, None] >= place)

@@ -1,32 +1,28 @@
 """Metrics: how good a translation is, and whether attention found the word alignment."""
 
-from attention_book.metrics.aligned_weights import (
-    hard_alignment,
-    offsets,
-    uniform_weights,
-    weight_on_gold,
-)
 from attention_book.metrics.alignment import (
     AlignmentScores,
     alignment_scores,
     corpus_alignment_scores,
     diagonal_alignment,
+    hard_alignment,
+    offsets,
+    uniform_weights,
+    weight_on_gold,
 )
 from attention_book.metrics.backtests import Backtest, backtest, naive_error, rolling_origins
 from attention_book.metrics.bleu import (
     LengthBin,
+    NgramMatches,
     bleu_by_length,
     bleu_signature,
+    brevity_penalty,
     corpus_bleu,
     corpus_chrf,
-    sentence_bleu,
-)
-from attention_book.metrics.edits import edit_distance
-from attention_book.metrics.ngrams import (
-    NgramMatches,
-    brevity_penalty,
     d2l_bleu,
+    edit_distance,
     ngram_matches,
+    sentence_bleu,
     textbook_bleu,
 )
 

@@ -1,4 +1,4 @@
-"""BLEU and chrF of tokenized sentences, computed by sacrebleu."""
+"""BLEU and chrF of tokenized sentences, by hand and by sacrebleu; edit distance in words."""
 
 import itertools
 import math
@@ -8,6 +8,163 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from attention_book.foundations.environment import from_extra
+
+# --- n-grams -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NgramMatches:
+    """How many n-grams of a prediction its reference has too.
+
+    Attributes:
+        matches: Those that the reference has, each at most as often as there.
+        total: All of the prediction's.
+
+    >>> NgramMatches(matches=3, total=4).precision
+    0.75
+    """
+
+    matches: int
+    total: int
+
+    @property
+    def precision(self) -> float:
+        """The modified precision :math:`p_n`; 0 where there is no n-gram."""
+        return self.matches / self.total if self.total else 0.0
+
+
+def ngram_matches(
+    prediction: str | Sequence[str], reference: str | Sequence[str], n: int
+) -> NgramMatches:
+    """Count a prediction's n-grams, and those among them that the reference has.
+
+    An n-gram that is predicted more often than it stands in the reference counts only as
+    often as there ("clipped"), so repeating a right word earns nothing. Papineni et
+    al. (2002), section 2.1.
+
+    Args:
+        prediction: Tokens, or a text whose tokens are separated by blanks.
+        reference: As ``prediction``.
+        n: How many tokens in a row are compared.
+
+    >>> ngram_matches("the the the", "the cat", 1)
+    NgramMatches(matches=1, total=3)
+    >>> ngram_matches("il est paresseux .", "il est calme .", 2)
+    NgramMatches(matches=1, total=3)
+    """
+    if n < 1:
+        raise ValueError(f"n: expected 1 or more, got {n}")
+    predicted, wanted = _ngrams(_tokens(prediction), n), _ngrams(_tokens(reference), n)
+    return NgramMatches((predicted & wanted).total(), predicted.total())
+
+
+def brevity_penalty(num_predicted: int, num_reference: int) -> float:
+    """Return the factor that a translation loses by being short.
+
+    .. math:: \\exp\\left(\\min\\left(0, 1 - \\frac{\\text{len}_\\text{reference}}
+        {\\text{len}_\\text{prediction}}\\right)\\right)
+
+    Papineni et al. (2002), section 2.2.2. A translation of no words gets 0.
+
+    >>> brevity_penalty(4, 4), brevity_penalty(9, 4), round(brevity_penalty(2, 4), 3)
+    (1.0, 1.0, 0.368)
+    """
+    if num_predicted == 0:
+        return 0.0
+    return math.exp(min(0.0, 1 - num_reference / num_predicted))
+
+
+def d2l_bleu(
+    prediction: str | Sequence[str], reference: str | Sequence[str], *, k: int = 2
+) -> float:
+    """Score one sentence from 0 to 1, as *Dive into Deep Learning* does.
+
+    .. math:: \\exp\\left(\\min\\left(0, 1 - \\frac{\\text{len}_\\text{reference}}
+        {\\text{len}_\\text{prediction}}\\right)\\right) \\prod_{n=1}^{k} p_n^{1/2^n}
+
+    Standard BLEU gives every precision the power :math:`1/k` (:func:`textbook_bleu`).
+    Here the powers are 1/2, 1/4, ..., whose sum is below 1, so the number is
+    higher, and not comparable with BLEU anywhere else. Zhang et al. (2023), section 10.7.
+
+    Args:
+        prediction: Tokens, or a text whose tokens are separated by blanks.
+        reference: As ``prediction``.
+        k: The longest n-grams; of a shorter prediction only those that it has.
+
+    >>> round(d2l_bleu("il est paresseux .", "il est calme .", k=2), 3)
+    0.658
+    >>> d2l_bleu("va !", "va !", k=2)
+    1.0
+    """
+    predicted, wanted = _tokens(prediction), _tokens(reference)
+    _check(k=k, num_reference=len(wanted))
+    score = brevity_penalty(len(predicted), len(wanted))
+    for n in range(1, min(k, len(predicted)) + 1):
+        score *= ngram_matches(predicted, wanted, n).precision ** (0.5**n)
+    return score
+
+
+def textbook_bleu(
+    predictions: Sequence[str | Sequence[str]],
+    references: Sequence[str | Sequence[str]],
+    *,
+    k: int = 4,
+) -> float:
+    """Score a corpus from 0 to 1 with BLEU as it was defined, without any smoothing.
+
+    .. math:: \\text{BP} \\cdot \\Big(\\prod_{n=1}^{k} p_n\\Big)^{1/k}
+
+    Matches and lengths are summed over the corpus before they are divided. It is
+    :func:`corpus_bleu` / 100 with ``smoothing="none"``. Papineni et al. (2002), section 2.3.
+
+    Args:
+        predictions: Sentences as tokens, or as texts whose tokens are separated by blanks.
+        references: One for each prediction.
+        k: The longest n-grams.
+
+    >>> textbook_bleu(["il est paresseux ."], ["il est calme ."], k=2)
+    0.5
+    """
+    if len(predictions) != len(references):
+        raise ValueError(
+            f"references: expected one for each of {len(predictions)} predictions, "
+            f"got {len(references)}"
+        )
+    if not predictions:
+        raise ValueError("predictions: expected at least one, got none")
+    predicted, wanted = [_tokens(p) for p in predictions], [_tokens(r) for r in references]
+    _check(k=k, num_reference=min(map(len, wanted)))
+    precisions = []
+    for n in range(1, k + 1):
+        counts = [ngram_matches(p, w, n) for p, w in zip(predicted, wanted, strict=True)]
+        corpus = NgramMatches(sum(c.matches for c in counts), sum(c.total for c in counts))
+        precisions.append(corpus.precision)
+    penalty = brevity_penalty(sum(map(len, predicted)), sum(map(len, wanted)))
+    return penalty * math.prod(precisions) ** (1 / k)
+
+
+def _ngrams(tokens: tuple[str, ...], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tokens[i : i + n] for i in range(len(tokens) - n + 1))
+
+
+def _tokens(sentence: str | Sequence[str]) -> tuple[str, ...]:
+    if isinstance(sentence, str):
+        return tuple(sentence.split())
+    for token in sentence:
+        if not isinstance(token, str):
+            raise TypeError(f"expected a text or its tokens, got {token!r} among the tokens")
+    return tuple(sentence)
+
+
+def _check(*, k: int, num_reference: int) -> None:
+    if k < 1:
+        raise ValueError(f"k: expected 1 or more, got {k}")
+    if num_reference == 0:
+        raise ValueError("reference: expected at least one token, got none")
+
+
+# --- scores of a corpus ------------------------------------------------------------------------
+
 
 #: How sacrebleu treats an n-gram length that has no match at all.
 Smoothing = Literal["exp", "floor", "add-k", "none"]
@@ -45,12 +202,6 @@ def corpus_bleu(
         smoothing: What to do about an n-gram length without a match; "exp" is sacrebleu's
             default.
 
-    Raises:
-        ValueError: if there is no sentence, not a reference for each, an empty
-            reference, or a token with a blank inside; or if the references stand set by set.
-        TypeError: if a sentence is a string rather than its tokens.
-        ImportError: if sacrebleu is not installed.
-
     >>> hypotheses = [("je", "suis", "chez", "moi", ".")]
     >>> round(corpus_bleu(hypotheses, [("je", "suis", "chez", "moi", ".")]), 1)
     100.0
@@ -82,11 +233,6 @@ def sentence_bleu(
         max_order: As in :func:`corpus_bleu`.
         smoothing: As in :func:`corpus_bleu`.
 
-    Raises:
-        ValueError: as in :func:`corpus_bleu`.
-        TypeError: as in :func:`corpus_bleu`.
-        ImportError: as in :func:`corpus_bleu`.
-
     >>> hypothesis, reference = "il est paresseux .".split(), "il est calme .".split()
     >>> round(sentence_bleu(hypothesis, reference, max_order=2, smoothing="none"), 1)
     50.0
@@ -103,11 +249,6 @@ def corpus_chrf(hypotheses: Sequence[Sequence[str]], references: Sequence[Refere
     Args:
         hypotheses: The translations as tokens.
         references: For each translation one reference as tokens, or several.
-
-    Raises:
-        ValueError: as in :func:`corpus_bleu`.
-        TypeError: as in :func:`corpus_bleu`.
-        ImportError: as in :func:`corpus_bleu`.
 
     >>> round(corpus_chrf([("les", "maisons")], [("la", "maison")]), 1)
     57.4
@@ -176,12 +317,6 @@ def bleu_by_length(
         lengths: What to sort each sentence by, such as the length of its source.
         bins: Where the bins begin, and where the last one ends: (4, 7, 10) makes the bins
             4 to 6 and 7 to 9.
-
-    Raises:
-        ValueError: as in :func:`corpus_bleu`, or if there is not one length for each
-            sentence, ``bins`` doesn't rise, or a length lies in no bin.
-        TypeError: as in :func:`corpus_bleu`.
-        ImportError: as in :func:`corpus_bleu`.
 
     >>> sentences = [("va", "!"), ("il", "est", "calme", "."), ("je", "suis", "là", ".")]
     >>> curve = bleu_by_length(sentences, sentences, [2, 4, 4], bins=(2, 4, 6))
@@ -321,3 +456,22 @@ def _check_bins(num_sentences: int, lengths: Sequence[int], bins: Sequence[int])
         raise ValueError(
             f"lengths: expected numbers from {bins[0]} to {bins[-1] - 1}, got {outside[0]}"
         )
+
+
+# --- edit distance -----------------------------------------------------------------------------
+
+
+def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return how many words to insert, drop or replace to turn one sentence into the other.
+
+    Levenshtein (1966), with words in the place of letters.
+
+    >>> edit_distance(("he's", "calm", "."), ("he's", "rich", "."))
+    1
+    """
+    row = list(range(len(second) + 1))
+    for i, word in enumerate(first, start=1):
+        above, row = row, [i]
+        for j, other in enumerate(second):
+            row.append(min(row[j] + 1, above[j + 1] + 1, above[j] + (word != other)))
+    return row[-1]

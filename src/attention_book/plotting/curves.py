@@ -1,5 +1,6 @@
-"""Curves, regressions and bars: numbers as lines, points and heights."""
+"""Curves, regressions, bars and dots: numbers as lines, points, heights, as figures and files."""
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -8,19 +9,28 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from torch import Tensor
 
 from attention_book.foundations.bilingual import L
-from attention_book.plotting.numbers import Array, Numbers, as_array
 from attention_book.plotting.style import (
+    CURVE_SIZE,
     INK,
     LINE_COLORS,
     PAPER,
+    SAVE_METADATA,
     TICK_SIZE,
+    Array,
+    Numbers,
+    as_array,
     book_style,
     line_looks,
 )
+
+# --- curves ------------------------------------------------------------------------------------
+
 
 #: Up to this many points a curve shows each of them.
 FEW_POINTS = 12
@@ -75,9 +85,6 @@ def curves(
     Returns:
         The axes.
 
-    Raises:
-        ValueError: if there is no curve, or one has not as many points as x.
-
     >>> axes = curves([1, 2, 3], {"loss": [0.9, 0.5, 0.4]}, xlabel="step")
     >>> len(axes.lines)
     1
@@ -124,9 +131,6 @@ def regression(
 
     Returns:
         The axes; x runs from 0 to 5, y from -1 to 5.
-
-    Raises:
-        ValueError: if a prediction has not as many points as ``x_test``.
 
     >>> from attention_book.attention import average_pooling
     >>> from attention_book.course.datasets import sine_data
@@ -191,9 +195,6 @@ def bars(
 
     Returns:
         The axes.
-
-    Raises:
-        ValueError: if there are not as many labels as values.
 
     >>> axes = bars(["dot", "additive"], [0.5, 0.25], ylabel="error")
     >>> [float(bar.get_height()) for bar in axes.patches]
@@ -274,4 +275,83 @@ def _name(axes: Axes, xlabel: str | None, ylabel: str | None, title: str | None)
         axes.set_title(title)
 
 
-__all__ = ["Regression", "bars", "curves", "regression"]
+# --- dots --------------------------------------------------------------------------------------
+
+
+def dots(
+    labels: Sequence[str],
+    values: Numbers,
+    *,
+    xlabel: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one row for each label: a dot for each draw, a stroke at their mean.
+
+    A dashed line stands at zero, where a difference is none.
+
+    Args:
+        labels: the names of the rows, first on top, in any script.
+        values: the numbers, (label, draw).
+        xlabel: what the numbers are.
+        ax: axes to draw into; by default a new figure.
+
+    Returns:
+        The axes.
+
+    >>> axes = dots(["RoPE", "GQA"], [[-0.2, -0.1, -0.3], [0.01, -0.01, 0.0]], xlabel="difference")
+    >>> [label.get_text() for label in axes.get_yticklabels()]
+    ['RoPE', 'GQA']
+    """
+    rows = as_array(values, "values", axes="label draw")
+    if len(labels) != len(rows):
+        raise ValueError(f"labels must name {len(rows)} rows, got {len(labels)}")
+    with book_style(*labels, xlabel):
+        axes = plt.subplots()[1] if ax is None else ax
+        axes.tick_params(labelfontfamily=mpl.rcParams["font.family"])
+        axes.axvline(0, color="0.5", linestyle="--", linewidth=1)
+        for place, row in enumerate(rows):
+            stroke = [row.mean()] * 2, [place - 0.3, place + 0.3]
+            axes.plot(*stroke, color=INK, linestyle="-", linewidth=2)
+            (points,) = axes.plot(row, [place] * len(row), "o", markersize=7, alpha=0.75)
+            points.set(color=LINE_COLORS[0], markeredgecolor=INK, markeredgewidth=0.6)
+        axes.set_yticks(range(len(rows)), labels, parse_math=False)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.xaxis.set_major_locator(MaxNLocator(4))  # a phone has room for few
+        if xlabel is not None:
+            axes.set_xlabel(xlabel)
+    return axes
+
+
+# --- curves as the content of a file -----------------------------------------------------------
+
+
+def svg_of_curves(
+    lines: Mapping[str, Sequence[tuple[int | float, int | float]]], *, xlabel: str, ylabel: str
+) -> bytes:
+    """Return an SVG file of curves, each over x of its own.
+
+    The same curves always give the same bytes.
+
+    Args:
+        lines: Label to points (x, y).
+        xlabel: What x is.
+        ylabel: What the curves show.
+
+    >>> drawn = svg_of_curves({"loss": [(1, 2.5), (2, 2.0)]}, xlabel="step", ylabel="nats")
+    >>> drawn[:5]
+    b'<?xml'
+    """
+    with book_style(*lines, xlabel, ylabel):
+        figure = Figure(figsize=CURVE_SIZE, facecolor=PAPER)
+        FigureCanvasSVG(figure)
+        axes = figure.subplots()
+        axes.tick_params(labelfontfamily=mpl.rcParams["font.family"])
+        for (label, points), look in zip(lines.items(), line_looks(), strict=False):
+            marker = "o" if len(points) <= FEW_POINTS else ""
+            x, y = [list(column) for column in zip(*points, strict=True)] or ([], [])
+            axes.plot(x, y, label=label, marker=marker, markersize=4, **look)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.legend(loc="best")
+        file = io.BytesIO()
+        figure.savefig(file, format="svg", metadata=SAVE_METADATA)
+    return file.getvalue()

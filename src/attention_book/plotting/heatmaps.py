@@ -13,14 +13,17 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attention_book.foundations.labels import right_to_left, token_labels, visible_label
-from attention_book.plotting.numbers import Array, Numbers, as_array, in_cell
 from attention_book.plotting.style import (
     DARK_TEXT,
     INK,
     LIGHT_TEXT,
     MAX_WIDTH,
     TICK_SIZE,
+    Array,
+    Numbers,
+    as_array,
     book_style,
+    in_cell,
 )
 
 #: Inches: a panel, a cell that must hold a token or a number, and beside all panels the room for

@@ -199,7 +199,7 @@ def draw_curves(log: Path, to: Path) -> None:
     if seen:
         curve[L("验证", "validation")] = seen
     with from_extra("plot", "matplotlib"):
-        from attention_book.plotting.files import svg_of_curves
+        from attention_book.plotting.curves import svg_of_curves
     drawn = svg_of_curves(
         curve, xlabel=L("步", "step"), ylabel=L("每个词元的损失", "loss per token")
     )

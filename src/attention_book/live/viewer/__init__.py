@@ -2,6 +2,6 @@
 
 from attention_book.live.viewer.beams import BeamViewer
 from attention_book.live.viewer.heads import HeadViewer
-from attention_book.live.viewer.viewer import Viewer
+from attention_book.live.viewer.page import Viewer
 
 __all__ = ["BeamViewer", "HeadViewer", "Viewer"]

@@ -19,8 +19,8 @@ from attention_book.live.viewer.layouts import (
     layers_of,
     rows_of,
 )
+from attention_book.live.viewer.page import Viewer
 from attention_book.live.viewer.tokens import Reader
-from attention_book.live.viewer.viewer import Viewer
 from attention_book.live.viewer.weights import BYTES
 
 
