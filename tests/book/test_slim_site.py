@@ -26,18 +26,25 @@ def test_a_bundle_is_named_by_its_styles_alone(tmp_path) -> None:
     second = app_in(tmp_path)
     assert bundle(second, maths) == both[1]
     assert bundle(second, plain) == both[0]
-    assert both[0].name != both[1].name
+    assert both[0] != both[1]
 
 
-def test_a_changed_style_changes_the_digest(tmp_path) -> None:
-    style = tmp_path / "_static" / "book.css"
-    style.parent.mkdir()
-    style.write_text("a{x:y}")
-    before = bundle(app_in(tmp_path), ("book.css",))
-    style.write_text("a{x:z}")
-    after = bundle(app_in(tmp_path), ("book.css",))
-    assert before.name == after.name
-    assert before.digest != after.digest
+def test_a_changed_style_changes_the_version_in_every_page(tmp_path) -> None:
+    """It is that of the finished bundle, whatever the styles were when the pages were written."""
+    style, page = tmp_path / "_static" / "book.css", tmp_path / "a" / "page.html"
+    versions = []
+    for text in ("a{x:y}", "a{x:z}", "a{x:y}"):
+        for folder in (style.parent, page.parent):
+            folder.mkdir(exist_ok=True)
+        style.write_text("as the last build left it")
+        if not versions:
+            page.write_text(
+                f'<link href="../_static/{bundle(app_in(tmp_path), ("book.css",))}?v=">'
+            )
+        style.write_text(text)
+        write_bundles(app_in(tmp_path), None)
+        versions.append(re.search(r"\?v=(\w+)", page.read_text())[1])
+    assert versions[0] == versions[2] != versions[1]
 
 
 def test_a_bundle_that_another_process_named_is_written(tmp_path) -> None:
@@ -47,7 +54,7 @@ def test_a_bundle_that_another_process_named_is_written(tmp_path) -> None:
     style.write_text("a{x:y}")
     named = bundle(app_in(tmp_path), ("book.css",))
     write_bundles(app_in(tmp_path), None)
-    assert "a{x:y}" in (tmp_path / "_static" / named.name).read_text()
+    assert "a{x:y}" in (tmp_path / "_static" / named).read_text()
 
 
 @pytest.mark.parametrize("style", OUR_STYLES, ids=lambda path: path.name)

@@ -139,6 +139,27 @@ def page(page: Any, watch: Any) -> Any:
     return watch(page)
 
 
+@pytest.fixture
+def choose_color_mode() -> Callable[[Any, str], None]:
+    """A function that sets a page to "light", "dark" or "auto" as a reader would.
+
+    The theme has a button that goes round (0.17), or opens a menu of the three (0.20).
+    """
+
+    def choose(page: Any, mode: str) -> None:
+        button = page.locator(".theme-switch-button").first
+        entry = page.locator(f".theme-change-button[data-mode={mode}]").first
+        if entry.count():
+            button.click()
+            entry.click()
+        for _ in range(3):
+            if page.locator("html").get_attribute("data-mode") != mode:
+                button.click()
+        assert page.locator("html").get_attribute("data-mode") == mode
+
+    return choose
+
+
 class Tab:
     """A watched page that goes from one address to the next, for test after test.
 

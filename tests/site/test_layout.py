@@ -91,12 +91,12 @@ def test_what_scrolls_is_reachable_by_keyboard(page: Any, base_url: str) -> None
     assert stuck == 0
 
 
-def test_color_mode_is_remembered(page: Any, base_url: str) -> None:
+def test_color_mode_is_remembered(page: Any, base_url: str, choose_color_mode: Any) -> None:
     page.emulate_media(color_scheme="dark")
     page.goto(f"{base_url}/masks.html?lang=zh")
     assert page.locator("html").get_attribute("data-theme") == "dark"
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    page.locator(".theme-switch-button").click()  # auto, then light
+    choose_color_mode(page, "light")
     page.goto(f"{base_url}/intro.html")
     assert page.locator("html").get_attribute("data-theme") == "light"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark

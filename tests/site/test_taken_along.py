@@ -45,13 +45,11 @@ def test_the_front_page_leads_into_the_book(offline: Any, site: Path) -> None:
     expect(offline.locator("article h1 .bl-zh")).to_be_hidden()
 
 
-def test_color_mode(offline: Any, site: Path) -> None:
+def test_color_mode(offline: Any, site: Path, choose_color_mode: Any) -> None:
     offline.emulate_media(color_scheme="light")
     offline.goto((site / "masks.html").as_uri())
     light = offline.evaluate("getComputedStyle(document.body).backgroundColor")
-    for _ in range(3):  # auto, light, dark
-        if offline.locator("html").get_attribute("data-theme") != "dark":
-            offline.locator(".theme-switch-button").click()
+    choose_color_mode(offline, "dark")
     assert offline.evaluate("getComputedStyle(document.body).backgroundColor") != light
 
 

@@ -41,6 +41,7 @@ def publish(app: Sphinx) -> None:
     for gone in set(before) - set(names):
         Path(site, gone).unlink(missing_ok=True)
     note.write_text("\n".join(names), encoding="utf8")
+    app.builder.epilog = f"The site is in {os.path.relpath(site)}."
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -13,7 +13,7 @@ import logging
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pydata_sphinx_theme
 from docutils import nodes
@@ -44,15 +44,9 @@ _ICON_RULE = re.compile(
 )
 _URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
 _IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
+_VERSION = re.compile(r"(book\.[0-9a-f]{8}\.css)\?v=\w*")
 _FONT_DISPLAY = re.compile(r"font-display:\s*(?:block|auto)")  # show text before its font is there
 _FONT_SOURCE = re.compile(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)')
-
-
-class Stylesheet(NamedTuple):
-    """The one stylesheet of a page."""
-
-    name: str
-    digest: str
 
 
 def asset_name(asset: Any) -> str:
@@ -89,28 +83,21 @@ def _priority(style: Any) -> int:
     return int(getattr(style, "priority", 500))
 
 
-def bundle(app: Sphinx, styles: tuple[str, ...]) -> Stylesheet:
+def bundle(app: Sphinx, styles: tuple[str, ...]) -> str:
     """Name the bundle of these styles; `write_bundles` writes it when all of them are in place.
 
     Pages are written by several processes, and all that these leave behind are files: so what a
     bundle is made of is written down.
     """
-    bundles: dict[tuple[str, ...], Stylesheet] = app.__dict__.setdefault("_stylesheets", {})
-    if styles not in bundles:
-        static = Path(app.outdir) / "_static"
-        digest = hashlib.sha256(" ".join(styles).encode())
-        for path in (static / style for style in styles):
-            if path.exists():  # the others name their version
-                digest.update(path.read_bytes())
-        # Named by its styles: a page that is written alone must not take another's bundle.
-        name = hashlib.sha256(" ".join(styles).encode()).hexdigest()[:8]
-        bundles[styles] = Stylesheet(f"book.{name}.css", digest.hexdigest()[:10])
-        note = bundle_notes(app) / f"book.{name}.json"
+    # Named by its styles: a page that is written alone must not take another's bundle.
+    name = f"book.{hashlib.sha256(' '.join(styles).encode()).hexdigest()[:8]}"
+    note = bundle_notes(app) / f"{name}.json"
+    if not note.is_file():
         note.parent.mkdir(parents=True, exist_ok=True)
         temporary = note.with_suffix(f".{os.getpid()}.part")
         temporary.write_text(json.dumps(styles), encoding="utf8")
         temporary.replace(note)
-    return bundles[styles]
+    return f"{name}.css"
 
 
 def bundle_notes(app: Sphinx) -> Path:
@@ -119,17 +106,26 @@ def bundle_notes(app: Sphinx) -> Path:
 
 
 def write_bundles(app: Sphinx, exception: Exception | None) -> None:
-    """Write each bundle that a page has named, if it changed."""
+    """Write each bundle that a page has named, and its version into the pages.
+
+    Not before: some styles are copied when all pages have been written, and come out as the last
+    build left them until then.
+    """
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
+    versions = {}
     for note in sorted(bundle_notes(app).glob("*.json")):
         styles = json.loads(note.read_text(encoding="utf8"))
         css = "\n".join(_read_style(static / style, static) for style in styles)
         css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", trim(css)), static)
-        target = static / f"{note.stem}.css"
-        if not target.exists() or target.read_text("utf8") != css:
-            target.write_text(css, encoding="utf8")
+        (static / f"{note.stem}.css").write_text(css, encoding="utf8")
+        versions[f"{note.stem}.css"] = hashlib.sha256(css.encode()).hexdigest()[:10]
+    for page in Path(app.outdir).rglob("*.html"):
+        text = page.read_text(encoding="utf8")
+        dated = _VERSION.sub(lambda m: f"{m[1]}?v={versions.get(m[1], '')}", text)
+        if dated != text:
+            page.write_text(dated, encoding="utf8")
 
 
 def _read_style(path: Path, static: Path) -> str:
