@@ -1,4 +1,4 @@
-"""Beam search as a viewer: for every width and penalty the browser finds what the package finds."""
+"""Live figures of the cache, drafts, the roofline and beams compute what the package computes."""
 
 import json
 from typing import Any
@@ -7,11 +7,206 @@ import pytest
 import torch
 from py_mini_racer import MiniRacer
 
-from attention_book.decoding import beam_search, beam_trace, greedy_search
+from attention_book.attention import MultiHeadAttention, NoPositions
+from attention_book.decoding import (
+    acceptance_rate,
+    beam_search,
+    beam_trace,
+    expected_words,
+    greedy_search,
+    residual_distribution,
+)
+from attention_book.inspection import CachedToken, Roofline, decoding_step, operations
 from attention_book.live import BeamViewer
 from attention_book.live.viewer.beams import NUM_FOLLOWING, PENALTIES, WIDTHS
-from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer, TransformerConfig
+from attention_book.models import (
+    DecoderLayer,
+    LayerConfig,
+    Seq2Seq,
+    Seq2SeqConfig,
+    Transformer,
+    TransformerConfig,
+)
 from attention_book.text import Vocabulary, encode_source
+
+# --- the KV cache ------------------------------------------------------------------------------
+
+
+DTYPES = {4: torch.float32, 2: torch.bfloat16, 1: torch.int8}
+STATES = [
+    {},
+    {"shared": "2"},
+    {"shared": "all", "layers": 3},
+    {"heads": 8, "shared": "4", "d_model": 256, "bytes": 2},
+    {"heads": 32, "shared": "all", "bytes": 1, "words": 12},
+    {"heads": 32, "shared": "4", "d_model": 256, "layers": 32, "bytes": 2, "words": 1},
+]
+BEGIN = {"layers": 2, "d_model": 64, "heads": 4, "shared": "1", "bytes": 4, "words": 7}
+
+
+def attention_of(state) -> MultiHeadAttention:
+    heads = state["heads"]
+    kv_heads = 1 if state["shared"] == "all" else heads // int(state["shared"])
+    return MultiHeadAttention(
+        d_model=state["d_model"], num_heads=heads, num_kv_heads=kv_heads, fused=False
+    )
+
+
+def layer_of(state) -> DecoderLayer:
+    """A decoder layer as in the chapter, whose heads share keys and values as the state says."""
+    width = state["d_model"]
+    config = LayerConfig(d_model=width, num_heads=state["heads"], d_ff=2 * width, dropout=0.0)
+    layer = DecoderLayer(config, NoPositions()).eval()
+    layer.self_attention = attention_of(state).eval()
+    return layer
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_bytes_of_the_cache(state, compute) -> None:
+    found, state = compute("kv-cache", **state), BEGIN | state
+    attention = attention_of(state)
+    for t in (1, 7, 12):
+        cache = attention.project(torch.zeros(1, t, state["d_model"]))
+        numbers = [each.to(DTYPES[state["bytes"]]) for each in (cache.keys, cache.values)]
+        assert cache.num_heads == found["kv_heads"]
+        taken = state["layers"] * sum(each.nbytes for each in numbers)
+        assert found["bytes"][t - 1] == taken == t * found["bytesEach"]
+        assert taken == state["layers"] * attention.cache_bytes(t) * state["bytes"] // 4
+    assert found["context"] == 2**17 * found["bytesEach"]
+    alone = compute("kv-cache", **(state | {"shared": "1"}))
+    assert found["unshared"] == alone["bytes"]
+
+
+@pytest.mark.parametrize("state", STATES, ids=str)
+def test_operations_of_a_step(state, compute) -> None:
+    found, state = compute("kv-cache", **state), BEGIN | state
+    layer, width = layer_of(state), state["d_model"]
+    x, project = torch.zeros(1, 12, width), layer.self_attention.project
+    source = layer.read(torch.zeros(1, 10, width))
+
+    def anew(t: int) -> int:
+        return operations(lambda: layer(x[:, :t], source, is_causal=True))
+
+    def kept(t: int, past) -> int:
+        return operations(lambda: layer.step(x[:, t - 1 : t], source, past=past()))
+
+    for t in (1, 2, 7, 12):
+        already = project(x[:, : t - 1])
+        counted = {
+            "kept": kept(t, lambda past=already: past),
+            "inputs": kept(t, lambda end=t - 1: project(x[:, :end])),
+            "anew": anew(t),
+        }
+        expected = {kind: state["layers"] * each for kind, each in counted.items()}
+        assert found["steps"][t - 1] == expected
+        assert expected["anew"] == t * expected["kept"]
+
+
+def test_operations_follow_the_chapter_s_formula(compute) -> None:
+    d, f, n = 64, 128, 10
+    for t, step in enumerate(compute("kv-cache")["steps"], start=1):
+        kept = 12 * d * d + 4 * d * f + 4 * d * (t + n)
+        inputs = kept + 4 * d * d * (t - 1)
+        assert step == {"kept": 2 * kept, "inputs": 2 * inputs, "anew": 2 * t * kept}
+
+
+def test_totals_are_sums_up_to_this_word(compute) -> None:
+    found = compute("kv-cache", words=5)
+    for kind, total in found["totals"].items():
+        assert total == sum(step[kind] for step in found["steps"][:5])
+
+
+def test_llama_takes_what_the_chapter_says(compute) -> None:
+    llama = {"layers": 32, "d_model": 4096, "heads": 32, "bytes": 2}
+    assert compute("kv-cache", shared="4", **llama)["context"] == 16 * 2**30
+    assert compute("kv-cache", shared="1", **llama)["context"] == 64 * 2**30
+
+
+# --- speculative sampling ----------------------------------------------------------------------
+
+
+DRAFTS = ("other", "near", "same", "far")
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+@pytest.mark.parametrize("guesses", [1, 4, 8])
+def test_the_numbers_are_the_packages(draft, guesses, compute) -> None:
+    found = compute("speculative", draft=draft, guesses=guesses)
+    p, q = (torch.tensor(found[name], dtype=torch.float64) for name in "pq")
+    alpha = acceptance_rate(p, q).item()
+    assert found["alpha"] == pytest.approx(alpha)
+    assert found["rest"] == pytest.approx(residual_distribution(p, q).tolist(), abs=1e-6)
+    assert found["written"] == pytest.approx(found["p"])
+    assert found["words"] == pytest.approx(expected_words(alpha, guesses))
+    assert len(found["reached"]) == guesses + 1
+
+
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_drawn_from_the_target_it_is_another_distribution(draft, compute) -> None:
+    found = compute("speculative", draft=draft, again="target")
+    wrong = [
+        min(a, b) + (1 - found["alpha"]) * a for a, b in zip(*map(found.get, "pq"), strict=True)
+    ]
+    assert found["written"] == pytest.approx(wrong)
+    assert (found["written"] == pytest.approx(found["p"])) == (draft == "same")
+
+
+def test_the_chapters_numbers(compute) -> None:
+    found = compute("speculative", again="target")
+    assert found["written"] == pytest.approx([0.35, 0.39, 0.26])
+    assert found["words"] == pytest.approx(2.7731)
+
+
+# --- the roofline ------------------------------------------------------------------------------
+
+
+KEPT = {
+    "own": CachedToken.heads(num_heads=32, d_k=128),
+    "shared": CachedToken.heads(num_heads=32, d_k=128, num_kv_heads=8),
+    "latent": CachedToken.latent(num_heads=32, kv_rank=512, d_rope=64),
+}
+WEIGHTS = 32 * (2 * 4096**2 + 2 * 4096 * 1024 + 3 * 4096 * 14336) + 4096 * 128256
+ROOFLINE_STATES = [
+    {},
+    {"batch": 6},
+    {"batch": 10, "tokens": 8192},
+    {"batch": 3, "tokens": 131072, "kept": "own", "ridge": 5},
+    {"batch": 8, "tokens": 1024, "kept": "latent", "ridge": 50},
+]
+ROOFLINE_BEGIN = {"batch": 0, "tokens": 0, "kept": "shared", "ridge": 300}
+
+
+@pytest.mark.parametrize("state", ROOFLINE_STATES, ids=str)
+def test_every_step_is_the_packages(state, compute) -> None:
+    found, state = compute("roofline", **state), ROOFLINE_BEGIN | state
+    machine = Roofline(bandwidth=1.0, peak=float(state["ridge"]))
+    assert found["weights"] == 2 * WEIGHTS
+    for power, step in enumerate(found["steps"]):
+        cost = decoding_step(
+            num_weights=WEIGHTS,
+            cached=KEPT[state["kept"]],
+            num_layers=32,
+            num_tokens=state["tokens"],
+            batch_size=2**power,
+            bytes_per_number=2,
+        )
+        assert (step["bytes"], step["operations"]) == (cost.bytes_read, cost.operations)
+        share = machine.attainable(cost.intensity) / machine.peak
+        assert step["share"] == pytest.approx(share, rel=1e-12)
+    assert found["now"] == found["steps"][state["batch"]]
+
+
+def test_the_caption_is_true(compute) -> None:
+    assert compute("roofline")["now"]["share"] < 0.004
+    empty, long = (compute("roofline", batch=6, tokens=n)["now"]["share"] for n in (0, 8192))
+    assert empty > 0.2
+    assert long < empty / 4
+    assert compute("roofline", batch=10)["now"]["share"] == 1
+    assert compute("roofline", batch=10, tokens=8192)["now"]["share"] < 0.1
+
+
+# --- beams -------------------------------------------------------------------------------------
+
 
 SENTENCE, LIMIT = ("go", "on", "."), 7
 ENGLISH = Vocabulary.build([SENTENCE])
