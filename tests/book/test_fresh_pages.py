@@ -5,11 +5,13 @@ a tiny book depends on one thing, of every sort that the real book has. Each cha
 page and leave all others as they are; and where nothing has changed, nothing is read.
 """
 
+import os
 import re
 import shutil
 
 import pytest
 import torch
+from live.models import key_of
 from tiny import HEADER, ROOT, TinyBook, cell, make_book
 
 from attention_book.live import HeadViewer
@@ -192,3 +194,16 @@ def test_a_book_that_is_moved_or_copied_keeps_its_work(book, tmp_path):
     assert pages_of(moved) == pages_of(book)
     moved.write(intro="# Plain\n\nmoved words\n")
     assert read_in(moved.build()) == {"intro"}
+
+
+def test_an_exported_model_is_known_by_its_recipe_not_by_the_clock(tmp_path):
+    """A copied tree, or a cache that keeps no times, exports nothing again."""
+    trained = tmp_path / "trained-code"
+    trained.mkdir()
+    weights = trained / "small-0123abcd.safetensors"
+    weights.write_bytes(b"weights")
+    key = key_of("small", trained)
+    os.utime(weights, (1, 1))
+    assert key_of("small", trained) == key
+    weights.rename(trained / "small-4567abcd.safetensors")  # another recipe
+    assert key_of("small", trained) != key

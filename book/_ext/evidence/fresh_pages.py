@@ -107,8 +107,9 @@ def remember(app: Sphinx, doctree: nodes.document) -> None:
     """Remember the contents of a page that was just read, and of what it depends on."""
     env, page, book = app.env, app.env.docname, app.srcdir
     if page in env.dependencies:
-        found = (os.path.relpath(Path(book, each), book) for each in env.dependencies[page])
-        env.dependencies[page] = set(found)
+        env.dependencies[page] = {
+            type(each)(os.path.relpath(Path(book, each), book)) for each in env.dependencies[page]
+        }
     DIGESTS.of(env)[page] = page_digest(env, page)
 
 
