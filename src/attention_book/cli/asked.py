@@ -46,11 +46,7 @@ OWN_TEXT: Mapping[str, Mapping[str, Any]] = {
 
 
 def settings_asked_for(chosen: Mapping[str, Any]) -> RunSettings:
-    """Return the settings that the options of a line ask for.
-
-    Raises:
-        Failure: if they contradict each other, or a setting is unknown or out of its range.
-    """
+    """Return the settings that the options of a line ask for."""
     if sum(chosen[name] is not None for name in ("recipe", "settings")) > 1:
         raise Failure(
             ExitCode.WRONG_LINE,
@@ -85,11 +81,7 @@ def _begin(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def settings_in(path: str) -> RunSettings:
-    """Return the settings that a TOML file says.
-
-    Raises:
-        Failure: if it cannot be read, or says something else.
-    """
+    """Return the settings that a TOML file says."""
     try:
         text = text_of(path)
     except Failure as failure:
@@ -133,11 +125,7 @@ def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _assignment(text: str) -> tuple[list[str], Any]:
-    """Return the names and the value of "training.warmup=100".
-
-    Raises:
-        Failure: if it is no such thing.
-    """
+    """Return the names and the value of "training.warmup=100"."""
     name, sign, value = text.partition("=")
     names = [each.strip() for each in name.split(".")]
     if not sign or len(names) < 2 or not all(names):

@@ -66,9 +66,6 @@ KNOWN = {
 def state_of(file: CorpusFile) -> Literal["missing", "whole", "damaged"]:
     """Compare the checksum of a file with what it must be.
 
-    Raises:
-        CorpusError: if the file cannot be read.
-
     >>> from pathlib import Path
     >>> state_of(CorpusFile("a.gz", "https://example.org/a.gz", "sha256:0", Path("nowhere")))
     'missing'
@@ -164,11 +161,7 @@ def cut(text: str, language: str) -> tuple[str, ...]:
 
 
 def described(data: DataSettings, skipped: Skipped) -> dict[Split, Part]:
-    """Return what each part of a corpus is; a part without a sentence is left out.
-
-    Raises:
-        CorpusError: if the training part cannot be read, or is empty.
-    """
+    """Return what each part of a corpus is; a part without a sentence is left out."""
     parts = {}
     for split in SPLITS:
         try:
@@ -297,11 +290,7 @@ def _listed() -> Iterator[str]:
 
 
 def _check(name: str) -> None:
-    """Compare the checksums of all files.
-
-    Raises:
-        Failure: if one is missing or damaged.
-    """
+    """Compare the checksums of all files."""
     states = {file: state_of(file) for file in corpus_files(name)}
     for file, state in states.items():
         tell(f"{spoken(_STATES[state])}  {visible(str(file.path))}")
@@ -314,12 +303,7 @@ def _check(name: str) -> None:
 
 
 def _describe(names: Sequence[str], own: bool, chosen: dict[str, Any]) -> None:
-    """Tell what is in a corpus.
-
-    Raises:
-        Failure: if files are named that cannot be together.
-        CorpusError: if a file cannot be read.
-    """
+    """Tell what is in a corpus."""
     source, target = KNOWN[names[0]][0] if not own else ("en", "fr")
     with (
         kept(names) as train,

@@ -63,23 +63,14 @@ class TestText:
 
 
 def held_out(model: Learned, split: Split, limit: int | None) -> TestText:
-    """Return sentences that the model was not trained on.
-
-    Raises:
-        CorpusError: if the corpus cannot be read.
-        Failure: if there is none as the run's settings say.
-    """
+    """Return sentences that the model was not trained on."""
     data = model.settings.data
     with wrong_settings():
         return _text(split, read_lines(data, split), limit, data)
 
 
 def of_files(files: Sequence[str], model: Learned, limit: int | None) -> TestText:
-    """Return sentences of one file of pairs, or of two parallel files.
-
-    Raises:
-        CorpusError: if a file cannot be read, or a line is no pair.
-    """
+    """Return sentences of one file of pairs, or of two parallel files."""
     spoken = model.settings.data
     with wrong_settings():
         data = DataSettings(
@@ -99,11 +90,7 @@ def _text(
 
 
 def file_lines(path: str, count: int | None = None, *, longer: bool = False) -> tuple[str, ...]:
-    """Return the lines of a file of translations, one for each source; ``longer``: it may go on.
-
-    Raises:
-        Failure: if the file cannot be read, or has another number of lines.
-    """
+    """Return the lines of a file of translations, one for each source; ``longer``: it may go on."""
     lines = tuple(itertools.islice(lines_of(path), count if longer else None))
     if not lines or (count is not None and len(lines) != count):
         name, wanted = visible(path), "≥ 1" if count is None else str(count)
@@ -202,11 +189,7 @@ class System:
 
 
 def system_of(chosen: Mapping[str, Any]) -> System:
-    """Return the translations that a command line asks to score.
-
-    Raises:
-        Failure: if its options contradict each other, or a file cannot be read.
-    """
+    """Return the translations that a command line asks to score."""
     once_only(
         {
             "--test": chosen["test"],
@@ -252,12 +235,7 @@ def _of_files(chosen: Mapping[str, Any]) -> System:
 
 
 def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the translations of the same text by another run, a recipe, or from a file.
-
-    Raises:
-        Failure: if there is no such run or file, the sources are not known, or the model
-            translates from or into another language.
-    """
+    """Return the translations of the same text by another run, a recipe, or from a file."""
     is_recipe, is_run = name in RECIPES, _is_folder(name)
     if not (is_recipe or is_run):
         # With a limit, the file may go on behind it.
@@ -276,11 +254,7 @@ def lines_of_other(name: str, text: TestText, chosen: Mapping[str, Any]) -> tupl
 
 
 def _check_languages(other: Learned, text: TestText) -> None:
-    """Refuse a model of other languages: its number would mean nothing beside ours.
-
-    Raises:
-        Failure: if it is one.
-    """
+    """Refuse a model of other languages: its number would mean nothing beside ours."""
     source, target = other.codec.languages
     wanted = text.source_language
     if same_language(target, text.language) and (wanted is None or same_language(source, wanted)):

@@ -135,11 +135,7 @@ class AsTrainedOnSubwords(AsTrained):
 
 
 def as_trained(found: Learned) -> Exported:
-    """Return a model as the export takes it.
-
-    Raises:
-        CorpusError: if the run's corpus cannot be read any more.
-    """
+    """Return a model as the export takes it."""
     if found.recipe is not None:
         return found.recipe
     settings = found.settings
@@ -209,12 +205,7 @@ def _drawn(found: Learned, split: Split) -> tuple[SentencePair, ...]:
 
 
 def pairs_of(found: Learned, split: Split, limit: int = _SENTENCES) -> tuple[SentencePair, ...]:
-    """Return sentences of a part as tokens; of a corpus that is too small, maybe none.
-
-    Raises:
-        CorpusError: if the corpus cannot be read.
-        Failure: if there is none as the run's settings say.
-    """
+    """Return sentences of a part as tokens; of a corpus that is too small, maybe none."""
     with wrong_settings():
         return _pairs(found, split, limit)
 

@@ -30,11 +30,7 @@ _NAME = Bilingual("标准输入", "standard input")
 
 
 def lines_of(path: str | None) -> Iterator[str]:
-    """Return the lines of a file, or of standard input, one after the other.
-
-    Raises:
-        Failure: if the file cannot be read, or a line is not UTF-8 or far too long.
-    """
+    """Return the lines of a file, or of standard input, one after the other."""
     for line in lines_or_failures(path):
         if isinstance(line, Failure):
             raise line
@@ -46,9 +42,6 @@ def lines_or_failures(path: str | None) -> Iterator[str | Failure]:
 
     Args:
         path: The file; None or ``-``: standard input.
-
-    Raises:
-        Failure: if the file cannot be read.
     """
     named = path is not None and path != STANDARD_INPUT
     name = Bilingual(visible(path), visible(path)) if path is not None and named else _NAME
@@ -67,11 +60,7 @@ def lines_or_failures(path: str | None) -> Iterator[str | Failure]:
 
 
 def _short(readline: Callable[[int], bytes], name: Bilingual) -> Iterator[bytes | Failure]:
-    """Return the lines of a file; of one that is too long to be held, that it is.
-
-    Raises:
-        Failure: at a line that has no end.
-    """
+    """Return the lines of a file; of one that is too long to be held, that it is."""
     number = 0
     while line := readline(_LONGEST + 1):
         number += 1
@@ -123,11 +112,7 @@ def clean(text: str) -> str:
 
 
 def text_of(path: str) -> str:
-    """Return the whole text of a file, or of standard input.
-
-    Raises:
-        Failure: if it cannot be read, or is not UTF-8.
-    """
+    """Return the whole text of a file, or of standard input."""
     return "\n".join(lines_of(path))
 
 
@@ -136,9 +121,6 @@ def once_only(named: dict[str, Sequence[str] | str | None]) -> None:
 
     Args:
         named: The files that a line names, by the options that name them.
-
-    Raises:
-        Failure: if it is asked for twice.
     """
     asked = [
         name
@@ -158,11 +140,7 @@ def once_only(named: dict[str, Sequence[str] | str | None]) -> None:
 
 @contextmanager
 def kept(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Give standard input a file for as long as this block lasts: corpora are read several times.
-
-    Raises:
-        CorpusError: as they are raised within; the file is called standard input there.
-    """
+    """Give standard input a file while this block lasts: corpora are read several times."""
     if STANDARD_INPUT not in paths:
         yield tuple(paths)
         return
@@ -192,9 +170,6 @@ def write_result(path: str, content: str) -> None:
 
     The file that a link leads to is replaced; a pipe or a terminal is written to as it is. What
     a killed process left over of the same file is removed.
-
-    Raises:
-        Failure: if it cannot be written; what was there before is still there then.
     """
     if path == STANDARD_INPUT:
         raise Failure(

@@ -320,12 +320,7 @@ class Look:
 
 
 def look_into(folder: str, text: str, device: str | None = None) -> Look:
-    """Load a model, let it read a text, and look.
-
-    Raises:
-        PretrainedError: if the folder cannot be loaded, or has no tokenizer.
-        Failure: if there is nothing in the text, or too much.
-    """
+    """Load a model, let it read a text, and look."""
     place = device_named(device or "auto")
     found = load_pretrained(folder)
     found.model.to(place)

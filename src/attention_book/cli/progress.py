@@ -38,7 +38,6 @@ class Pace:
     """
 
     def __init__(self) -> None:
-        """Nothing was seen yet."""
         self._loss = self._tokens = self._seconds = self._weight = 0.0
         self._steps_left = 0
 

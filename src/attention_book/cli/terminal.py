@@ -33,9 +33,6 @@ def language_asked_for(
     It may stand anywhere before ``--``; of several the last counts. A variable of the
     environment that names another language is left alone: it may be meant for others.
 
-    Raises:
-        ValueError: if the option names no language, or another one.
-
     >>> language_asked_for(["train", "--lang", "zh", "--steps", "9"], {})
     ('zh', ['train', '--steps', '9'])
     >>> language_asked_for(["train"], {"ATTENTION_BOOK_LANG": "zh_CN.UTF-8"})

@@ -71,13 +71,7 @@ def _hear(text: Bilingual) -> None:
 
 
 def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any]) -> Begin:
-    """Return how the training of a folder begins.
-
-    Raises:
-        Failure: if the line does not say what to do with the run that is there, or asks to go on
-            with one that is not.
-        RunError: if the settings of the run that is there cannot be read.
-    """
+    """Return how the training of a folder begins."""
     if chosen["resume"] and chosen["again"]:
         raise Failure(
             ExitCode.WRONG_LINE,
@@ -129,11 +123,7 @@ def _in_empty(name: str, chosen: Mapping[str, Any]) -> Begin:
 
 
 def status_of(folder: Path) -> str:
-    """Return whether a folder holds a run, and whether it is finished.
-
-    Raises:
-        Failure: if the folder cannot be one.
-    """
+    """Return whether a folder holds a run, and whether it is finished."""
     try:
         return status(folder)
     except OSError as error:
@@ -146,11 +136,7 @@ def status_of(folder: Path) -> str:
 
 
 def _same(folder: Path, settings: RunSettings) -> None:
-    """Check that the run that is there has these settings.
-
-    Raises:
-        Failure: if it has others; it says which.
-    """
+    """Check that the run that is there has these settings."""
     differences = "; ".join(differing(RunFolder(folder).settings(), settings))
     if differences:
         name = visible(str(folder))
@@ -176,11 +162,7 @@ def clear(run: RunFolder) -> None:
 
 @contextmanager
 def ending_as_a_run(folder: Path) -> Iterator[None]:
-    """Say how to go on after Ctrl-C; and take for wrong what the corpus shows to be.
-
-    Raises:
-        Failure: instead of these errors.
-    """
+    """Say how to go on after Ctrl-C; and take for wrong what the corpus shows to be."""
     line = f"attention-book train --resume --folder {shlex.quote(str(folder))}"
     try:
         with wrong_settings((ValueError,)):

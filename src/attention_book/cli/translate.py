@@ -164,11 +164,7 @@ def note_failed(failure: Failure, number: int) -> None:
 
 
 def the_only(lines: Iterator[str | Failure]) -> str:
-    """Return the only line.
-
-    Raises:
-        Failure: if there are several, or none with a word.
-    """
+    """Return the only line."""
     found = list(itertools.islice(lines, 2))
     for line in found:
         if isinstance(line, Failure):
@@ -184,11 +180,7 @@ def the_only(lines: Iterator[str | Failure]) -> str:
 
 
 def save_attention(model: Learned, text: str, path: str, *, beam: int, penalty: float) -> None:
-    """Write all heads of one translation as a page.
-
-    Raises:
-        Failure: if the model has no attention, or the page cannot be written.
-    """
+    """Write all heads of one translation as a page."""
     viewer = viewer_of(model, text, beam=beam, length_penalty=penalty)
     write_result(path, viewer.html())
     shown = visible(path)

@@ -119,11 +119,6 @@ def learned(
         checkpoint: Which of a run's weights.
         device: As in :class:`TrainingSettings`; None: as the settings of the run say, as far as
             this machine has that.
-
-    Raises:
-        Failure: if both are chosen, the book has no such recipe, or there is no such run.
-        CheckpointError: if the run's files cannot be used.
-        MachineError: if there is no such device.
     """
     place = None if device is None else device_named(device)
     found = _learned(run, recipe, checkpoint)
@@ -154,11 +149,7 @@ def _learned(run: str | None, recipe: str | None, checkpoint: Which | None) -> L
 
 
 def latest_run(root: Path = RUNS) -> Path:
-    """Return the run that was begun or went on last.
-
-    Raises:
-        Failure: if there is none.
-    """
+    """Return the run that was begun or went on last."""
     begun = [path.parent for path in root.glob(f"*/{SETTINGS}")]
     # One that failed before it had any weights hides no other.
     found = [path for path in begun if RunFolder(path).has_weights()] or begun
@@ -177,11 +168,7 @@ def last_change(folder: Path) -> float:
 
 
 def of_recipe(name: str) -> Learned:
-    """Return one of the book's models, trained now if it was not before.
-
-    Raises:
-        Failure: if the book has no recipe of that name.
-    """
+    """Return one of the book's models, trained now if it was not before."""
     check_recipe(name)
     with _kept_models():
         folder = Path(os.environ[TRAINED_FOLDER])
@@ -204,11 +191,7 @@ def of_recipe(name: str) -> Learned:
 
 
 def check_recipe(name: str, *, known: Sequence[str] = tuple(RECIPES)) -> None:
-    """Check that there is a recipe of a name.
-
-    Raises:
-        Failure: if there is none, or it is one for real text where only the book's are known.
-    """
+    """Check that there is a recipe of a name."""
     if name in known:
         return
     if name in TEXT_RECIPES:
@@ -380,11 +363,7 @@ def _short(word: str) -> str:
 def viewer_of(
     found: Learned, text: str, *, beam: int = 1, length_penalty: float = 0.0
 ) -> HeadViewer:
-    """Return a viewer of all heads along the model's own translation of a sentence.
-
-    Raises:
-        Failure: if the sentence has no word, or the model no attention.
-    """
+    """Return a viewer of all heads along the model's own translation of a sentence."""
     tokens = found.codec.source_tokens(text)
     if not tokens:
         raise Failure(
@@ -428,9 +407,6 @@ def cross(found: Learned, source: Sequence[str], target: Sequence[str]) -> Tenso
     """Return where the decoder looks in the source, (layer, head, target, source).
 
     The last column is that of the source's ``<eos>``, the last row what was asked for it.
-
-    Raises:
-        Failure: if the model has no attention.
     """
     if isinstance(found.model, Transformer):
         seen = maps(found, source, target)

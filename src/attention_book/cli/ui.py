@@ -3,14 +3,12 @@
 import gettext
 import inspect
 import itertools
-import pkgutil
-import sys
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any
 
 import click
@@ -211,9 +209,6 @@ def spread(
         valued: All options that take values.
         operands: Whether the command has operands.
 
-    Raises:
-        Failure: if the line can be read in two ways.
-
     >>> spread(["--train", "a.en", "a.it", "--steps", "9"], ["--train"])
     ['--train', 'a.en', '--train', 'a.it', '--steps', '9']
     >>> spread(["--test", "t.tsv", "mine.tsv"], ["--test"], operands=True)
@@ -231,11 +226,7 @@ def spread(
 
 
 def _taken(runs: "Sequence[_Run]") -> dict[int, int]:
-    """Return how many of the words behind each option are its own, where that is in doubt.
-
-    Raises:
-        Failure: if there are several ways.
-    """
+    """Return how many of the words behind each option are its own, where that is in doubt."""
     unsure = [place for place, run in enumerate(runs) if run.name and len(run.words) > 1]
     ways = [
         dict(zip(unsure, taken, strict=True))
@@ -352,100 +343,25 @@ class Number(click.FloatRange):
 COUNT = Whole(min=1, max=1_000_000_000)
 
 
-#: Each text of click that a user of this command can meet, to the same in Chinese.
-WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        "Usage:": "用法：",
-        "Options": "选项",
-        "Commands": "命令",
-        "Positional arguments": "参数",
-        "env var: {var}": "环境变量：{var}",
-        "default: {default}": "默认：{default}",
-        "required": "必填",
-        "(dynamic)": "（视情况而定）",
-        "Aborted!": "已中止。",
-        "Error: {message}": "错误：{message}",
-        "Try '{command} {option}' for help.": "用法见 {command} {option}",
-        "Missing command.": "缺少命令。",
-        "Missing argument": "缺少参数",
-        "Missing option": "缺少选项",
-        "Missing parameter": "缺少参数",
-        "Missing {param_type}": "缺少 {param_type}",
-        "Missing parameter: {param_name}": "缺少参数：{param_name}",
-        "No such option {name!r}.": "没有 {name!r} 这个选项。",
-        "No such option: {name}": "没有 {name} 这个选项",
-        "No such command {name!r}.": "没有 {name!r} 这个命令。",
-        "Did you mean {possibility}?": "是不是想写 {possibility}？",
-        "(Did you mean one of: {possibilities}?)": "是不是想写其中一个：{possibilities}？",
-        "(Possible options: {possibilities})": "是不是想写其中一个：{possibilities}？",
-        "Invalid value: {message}": "这个值不能用：{message}",
-        "Invalid value for {param_hint}: {message}": "{param_hint} 的值不能用：{message}",
-        "Got unexpected extra argument ({args})": "多了一个参数：{args}",
-        "Got unexpected extra arguments ({args})": "多了几个参数：{args}",
-        "Takes {nargs} values but 1 was given.": "需要 {nargs} 个值，只给了 1 个。",
-        "Takes {nargs} values but {len} were given.": "需要 {nargs} 个值，给了 {len} 个。",
-        "Argument {name!r} takes {nargs} values.": "参数 {name!r} 需要 {nargs} 个值。",
-        "Option {name!r} does not take a value.": "选项 {name!r} 后面不带值。",
-        "Option {name!r} requires an argument.": "选项 {name!r} 后面缺一个值。",
-        "Option {name!r} requires {nargs} arguments.": "选项 {name!r} 后面要有 {nargs} 个值。",
-        "Choose from:\n\t{choices}": "可选：\n\t{choices}",
-        "{value!r} is not {choice}.": "只能是 {choice}，不能是 {value!r}。",
-        "{value!r} is not one of {choices}.": "只能是 {choices} 之一，不能是 {value!r}。",
-        "{value!r} is not a valid {number_type}.": "{value!r} 不是{number_type}。",
-        "{value} is not in the range {range}.": "{value} 超出了范围 {range}。",
-        "{value!r} is not a valid boolean. Recognized values: {states}": (
-            "{value!r} 不是“是”或“否”。可以写：{states}"
-        ),
-        "Could not open file {filename!r}: {message}": "打不开文件 {filename!r}：{message}",
-        "unknown error": "原因不明",
-        "{len_type} values are required, but {len_value} was given.": (
-            "需要 {len_type} 个值，给了 {len_value} 个。"
-        ),
-        "{len_type} values are required, but {len_value} were given.": (
-            "需要 {len_type} 个值，给了 {len_value} 个。"
-        ),
-    }
-)
+# Click's own texts in Chinese; gettext reads the messages.mo beside this messages.po.
+_CATALOGS = Path(__file__).parent / "locale"
 
 
 @contextmanager
 def speaking(language: Language) -> Iterator[None]:
-    """Speak one language in this block: click, and what is written in two languages."""
-    before = chosen_language()
+    """Speak one language in this block: what is written in two, and click, which asks gettext."""
+    language_before, asked_before = chosen_language(), os.environ.get("LANGUAGE")
+    domain = gettext.textdomain()
+    folder = gettext.bindtextdomain(domain)
     set_language(language)
-    replaced = list(_asked_of_gettext()) if language == "zh" else []
+    gettext.bindtextdomain(domain, str(_CATALOGS))
+    os.environ["LANGUAGE"] = language
     try:
-        for module, name, word in replaced:
-            setattr(module, name, word)
         yield
     finally:
-        for module, name, _ in replaced:
-            setattr(module, name, _GETTEXT[name])
-        set_language(before)
-
-
-def _asked_of_gettext() -> Iterator[tuple[object, str, object]]:
-    """Yield each of click's modules, the name by which it asks gettext, and who answers instead."""
-    for module in _modules():
-        for name, word in (("_", _word), ("ngettext", _words)):
-            if vars(module).get(name) is _GETTEXT[name]:
-                yield module, name, word
-
-
-def _modules() -> list[object]:
-    """Return click's modules that have been imported."""
-    for module in ("core", "exceptions", "formatting", "parser", "types"):
-        import_module(f"click.{module}")
-    names = (f"click.{each.name}" for each in pkgutil.iter_modules(click.__path__))
-    return [sys.modules[name] for name in names if name in sys.modules]
-
-
-_GETTEXT = {"_": gettext.gettext, "ngettext": gettext.ngettext}
-
-
-def _word(text: str) -> str:
-    return WORDS.get(text) or gettext.gettext(text)
-
-
-def _words(one: str, several: str, number: int) -> str:
-    return _word(one if number == 1 else several)
+        set_language(language_before)
+        gettext.bindtextdomain(domain, folder)
+        if asked_before is None:
+            del os.environ["LANGUAGE"]
+        else:
+            os.environ["LANGUAGE"] = asked_before

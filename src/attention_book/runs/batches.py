@@ -41,9 +41,6 @@ class BatchPlan:
         seed: Names the shuffling; the global random numbers are left alone.
         pool: Among how many pairs those of similar length are looked for.
 
-    Raises:
-        ValueError: if a number is below 1, or both or none of the two sizes are given.
-
     >>> plan = BatchPlan(batch_tokens=12)
     >>> lengths = torch.tensor([3, 3, 6, 2, 3, 20])
     >>> order = plan.order(lengths, lengths, epoch=1)
@@ -156,9 +153,6 @@ def prefetched(items: Iterable[Item], depth: int = 4) -> Iterator[Item]:
         items: What to make, mostly batches.
         depth: How many of them wait at most.
 
-    Raises:
-        ValueError: if the depth is below 1.
-
     >>> list(prefetched(range(5)))
     [0, 1, 2, 3, 4]
     """
@@ -267,11 +261,7 @@ class Header:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "Header":
-        """Read what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: if it is something else, or says what cannot be.
-        """
+        """Read what :meth:`to_json` wrote."""
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -305,11 +295,7 @@ class Header:
 
     @classmethod
     def read(cls, folder: Path) -> "Header":
-        """Read the header of a folder.
-
-        Raises:
-            CorpusError: if it has none, or one that says what cannot be.
-        """
+        """Read the header of a folder."""
         path = folder / HEADER
         try:
             with path.open("rb") as file:
@@ -353,7 +339,6 @@ class SideWriter:
     """
 
     def __init__(self, folder: Path, name: str, *, vocabulary: int) -> None:
-        """Say where the files go; they are opened by ``with``."""
         self._paths = paths(folder, name)
         self._vocabulary = vocabulary
         self._numbers = array("H" if vocabulary <= _SMALL else "I")
@@ -377,11 +362,7 @@ class SideWriter:
                     os.fsync(file.fileno())
 
     def add(self, numbers: Sequence[int]) -> None:
-        """Write a sentence.
-
-        Raises:
-            ValueError: if a number is no token's.
-        """
+        """Write a sentence."""
         if not 0 <= min(numbers) <= max(numbers) < self._vocabulary:
             raise ValueError(f"numbers: expected some below {self._vocabulary}, got {numbers}")
         self._numbers.extend(numbers)
@@ -406,16 +387,11 @@ class Side:
         total: How many numbers they have together.
         vocabulary: How many tokens there are.
         pad: Fills a batch up.
-
-    Raises:
-        CorpusError: if a file is missing, has another size, or does not say where the sentences
-            begin.
     """
 
     def __init__(
         self, folder: Path, name: str, *, rows: int, total: int, vocabulary: int, pad: int
     ) -> None:
-        """Map the files, and check where the sentences begin."""
         self._path, places = paths(folder, name)
         self._vocabulary, self._pad = vocabulary, pad
         wide = vocabulary > _SMALL
@@ -434,11 +410,7 @@ class Side:
         return self._places.diff()
 
     def gather(self, rows: Tensor) -> tuple[TokenIds, TokenMask]:
-        """Return some sentences, padded to the longest, and the mask that says what is real.
-
-        Raises:
-            CorpusError: if a number is no token's.
-        """
+        """Return some sentences, padded to the longest, and the mask that says what is real."""
         starts = self._places[rows]
         lengths = self._places[rows + 1] - starts
         steps = torch.arange(int(lengths.max()))
@@ -490,11 +462,6 @@ def write_folder(
     """Write pairs into a folder, which gets its name in the end.
 
     A prepared corpus that had the name is replaced; anything else is not touched.
-
-    Raises:
-        CorpusError: if no pair is left, or the folder holds something else.
-        ValueError: if a number is no token's.
-        OSError: if it cannot be written.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     _check_ours(folder)
@@ -613,7 +580,6 @@ class PreparedCorpus:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Map the files of the folder."""
         self.folder = Path(folder)
         self.header = header = Header.read(self.folder)
         self._source = Side(
@@ -754,9 +720,6 @@ class PreparedCorpus:
             start: How many batches to leave out without making them.
             rank: Which of the processes this is, from 0.
             world: How many there are.
-
-        Raises:
-            ValueError: if ``rank`` is not below ``world``, or ``start`` is negative.
         """
         if not 0 <= rank < world or start < 0:
             raise ValueError(
@@ -853,9 +816,6 @@ def corpus_digest(data: DataSettings, split: Split, codec: TextCodec) -> str:
     """Return a short number made of all that the numbers of a part follow from.
 
     Of files it is their content that counts, not their names.
-
-    Raises:
-        CorpusError: if a file cannot be read.
 
     >>> data = DataSettings(corpus="phrasebook")
     >>> codec = learn_codec(data, TextSettings())

@@ -46,7 +46,6 @@ class RandomNumbers:
     """
 
     def __init__(self, seed: int, device: torch.device) -> None:
-        """Begin at the seed."""
         self._device = device
         self._outside: dict[str, Tensor] = {}
         self.states: dict[str, Tensor] = {}
@@ -178,9 +177,6 @@ def check_memory(
         device: Where it will be trained.
         tell: Hears how much it is, if it is a gigabyte or more.
         shares: Among how many processes the weights are shared.
-
-    Raises:
-        MachineError: if there is too little.
     """
     needed = bytes_needed(settings, codec) // shares
     if needed < _WORTH_SAYING:
@@ -270,10 +266,6 @@ def prepare_material(
         anew: Whether nothing was trained yet. Then what lies there is from a start that failed,
             perhaps of other settings or of files that were mended since: the codec is learned
             again, and a part of the corpus is kept only if it is what would be prepared.
-
-    Raises:
-        CorpusError: if the corpus cannot be read.
-        ValueError: if the settings do not fit it.
     """
     if anew or not folder.codec.is_file():
         learned = learn_codec(settings.data, settings.text)
@@ -295,12 +287,7 @@ def prepare_material(
 
 
 def open_material(folder: RunFolder) -> Material:
-    """Open what :func:`prepare_material` has prepared.
-
-    Raises:
-        RunError: if the codec is missing, or none.
-        CorpusError: if a part of the corpus is missing, damaged, or made with another codec.
-    """
+    """Open what :func:`prepare_material` has prepared."""
     codec, validation = read_codec(folder), folder.corpus("validation")
     return Material(
         codec,
@@ -332,11 +319,7 @@ def _opened(folder: Path, codec: TextCodec) -> PreparedCorpus:
 
 
 def read_codec(folder: RunFolder) -> TextCodec:
-    """Return the codec of a run.
-
-    Raises:
-        RunError: if it is missing, or none.
-    """
+    """Return the codec of a run."""
     try:
         return TextCodec.from_json(folder.codec.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -86,7 +86,6 @@ class Checkpoints:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Look at nothing yet."""
         self.folder = folder
 
     def path(self, step: int) -> Path:
@@ -111,9 +110,6 @@ class Checkpoints:
 
         One that the settings do not ask for is kept until there is a later one, and does not
         count: after an interruption the same files are left as without.
-
-        Raises:
-            OSError: if it cannot be written; nothing was removed then.
         """
         extra = {**about.get("extra", {}), "place": asdict(place)}
         write_tensors(self.path(place.step), tensors, {**about, "extra": extra})
@@ -137,11 +133,7 @@ class Checkpoints:
             return False
 
     def read(self, step: int) -> Stored:
-        """Read the checkpoint of a step.
-
-        Raises:
-            CheckpointError: if it is damaged, or that of another step.
-        """
+        """Read the checkpoint of a step."""
         tensors, about = read_tensors(self.path(step))
         place = read_place(about)
         if place.step != step:
@@ -154,9 +146,6 @@ class Checkpoints:
         """Read the newest checkpoint that is whole; None where there is none at all.
 
         One that is damaged is told of and set aside, and the one before it is read.
-
-        Raises:
-            CheckpointError: if all are damaged.
         """
         damaged: list[Path] = []
         reason: CheckpointError | None = None
@@ -179,9 +168,6 @@ class Checkpoints:
 
 def read_place(about: Mapping[str, Any]) -> Place:
     """Return where the training stood, from the plain values of a checkpoint.
-
-    Raises:
-        CheckpointError: if they don't say.
 
     >>> read_place({"extra": {"place": {"step": 3}}}).step
     3
@@ -216,10 +202,6 @@ def average_checkpoints(paths: Sequence[Path], to: Path, *, extra: dict[str, Any
         paths: The checkpoints, in order.
         to: The file to write.
         extra: What else it says.
-
-    Raises:
-        CheckpointError: if one is no checkpoint, damaged, or that of another model.
-        OSError: if it cannot be written.
 
     >>> from tempfile import TemporaryDirectory
     >>> from torch import nn

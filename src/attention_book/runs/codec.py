@@ -34,9 +34,6 @@ class Moses:
     Args:
         language: "en", or the code of another language.
 
-    Raises:
-        ImportError: if sacremoses is not installed.
-
     >>> moses = Moses("en")
     >>> moses.split("Tom's dog, isn't it?")
     "Tom 's dog , isn 't it ?"
@@ -45,7 +42,6 @@ class Moses:
     """
 
     def __init__(self, language: str) -> None:
-        """Read the rules of the language."""
         library = _library()
         self.language = language
         rules = written_as(language)
@@ -118,20 +114,13 @@ class Words:
 
     @classmethod
     def from_json(cls, content: object, language: str, rule: WordRule) -> "Words":
-        """Read what :meth:`to_json` returned.
-
-        Raises:
-            ValueError: if it is something else, or the rule knows no such language.
-        """
+        """Read what :meth:`to_json` returned."""
         check_rule(language, rule)
         return cls(language, rule, Vocabulary.from_json(json.dumps(content)))
 
 
 def check_rule(language: str, rule: str) -> None:
     """Check that there is such a rule, and that it knows the language.
-
-    Raises:
-        ValueError: if not.
 
     >>> check_rule("it", "plain")
     Traceback (most recent call last):
@@ -301,11 +290,7 @@ def draw_sample(lines: Iterable[tuple[str, str]], size: int = SAMPLE) -> list[tu
 
 
 def word_vocabularies(counts: Sequence[Counter[str]], min_frequency: int) -> list[Vocabulary]:
-    """Return a vocabulary for each side.
-
-    Raises:
-        ValueError: if no word is left of one.
-    """
+    """Return a vocabulary for each side."""
     found = [Vocabulary.from_counts(count, min_frequency=min_frequency) for count in counts]
     if not all(vocabulary.words() for vocabulary in found):
         raise ValueError(f"lines: expected words seen {min_frequency} times or more, got none")
@@ -345,7 +330,6 @@ class TextCodec:
         *,
         word_rule: WordRule = "plain",
     ) -> None:
-        """Keep the two sides; :meth:`learn` and :meth:`from_json` make them."""
         self.settings, self.languages, self.word_rule = settings, languages, word_rule
         self._source, self._target = sides
 
@@ -369,10 +353,6 @@ class TextCodec:
             settings: How to split.
             languages: The one to translate from, and the one to translate to.
             word_rule: Which rule cuts words.
-
-        Raises:
-            ValueError: if there is nothing to learn from, or a language has no rule for words.
-            ImportError: if tokenizers or sacremoses are needed and not installed.
         """
         if settings.unit == "words":
             for language in languages:  # refuse before the corpus is read
@@ -465,10 +445,6 @@ class TextCodec:
     @classmethod
     def from_json(cls, text: str) -> "TextCodec":
         """Read what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: if the text is something else.
-            ImportError: if tokenizers or sacremoses are needed and not installed.
 
         >>> codec = TextCodec.learn([("Go.", "Va !")], TextSettings(), ("en", "fr"))
         >>> TextCodec.from_json(codec.to_json()).digest == codec.digest

@@ -57,11 +57,7 @@ class Skipped:
 
 
 def refuse(reason: str) -> None:
-    """Stop at a line that is no pair of sentences.
-
-    Raises:
-        CorpusError: always.
-    """
+    """Stop at a line that is no pair of sentences."""
     raise CorpusError(reason)
 
 
@@ -84,7 +80,6 @@ class BadLines(CorpusError):
     """
 
     def __init__(self, found: Skipped, paths: tuple[str, ...], source: str, target: str) -> None:
-        """Name the first lines, and say how many there are."""
         self.named = tuple(found.reasons[:_NAMED])
         first, *others = self.named
         text = first
@@ -100,9 +95,6 @@ class BadLines(CorpusError):
 
 def read_files(paths: tuple[str, ...], complain: Complain) -> Iterator[Line]:
     """Read one file of lines "source TAB target", or two files with a sentence a line each.
-
-    Raises:
-        CorpusError: if a file cannot be read, or two have different numbers of lines.
 
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
@@ -204,9 +196,6 @@ def part_of(source: str, share: float) -> Split:
         source: The sentence to translate.
         share: Of the sentences that "validation" and "test" get, each.
 
-    Raises:
-        ValueError: if the share is no probability.
-
     >>> [part_of(f"This is number {number}.", 0.25) for number in range(4)]
     ['train', 'test', 'train', 'train']
     >>> part_of("this is number 1", 0.25)
@@ -256,11 +245,7 @@ def read_lines(
 
 
 def _all_or_none(settings: DataSettings, split: Split, skipped: Skipped) -> Iterator[Line]:
-    """Return the pairs of one's own files; where bad lines are refused, after a look at all.
-
-    Raises:
-        BadLines: after the first one, and the rest of the file.
-    """
+    """Return the pairs of one's own files; where bad lines are refused, after a look at all."""
     if settings.on_problem == "skip":
         yield from _own(settings, split, skipped.add)
         return

@@ -1,6 +1,5 @@
 """Several processes that train one model together: copies (DDP), or shares of it (FSDP2)."""
 
-import ctypes
 import os
 import warnings
 from collections import Counter
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from inspect import signature
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 import torch
@@ -120,9 +120,6 @@ def joined(device: str) -> Iterator[Ranks]:
     Args:
         device: As in :func:`device_named`.
 
-    Raises:
-        MachineError: if there is no GPU to compute on.
-
     >>> with joined("cpu") as ranks:
     ...     ranks.rank, ranks.world, ranks.device
     (0, 1, device(type='cpu'))
@@ -176,10 +173,10 @@ def _leave_open(groups: Sequence[object]) -> None:
     """Keep groups for as long as this process lives, and while it ends.
 
     To take down a group of which a process has died, gloo sometimes waits for it forever; so
-    Python must never get to it. The operating system closes the connections.
+    Python must never get to it: a thread that sleeps to the end holds them. The operating system
+    closes the connections.
     """
-    for group in groups:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))
+    Thread(target=lambda held: Event().wait(), args=(groups,), daemon=True).start()
 
 
 def device_named(name: str, local_rank: int = 0) -> torch.device:
@@ -188,9 +185,6 @@ def device_named(name: str, local_rank: int = 0) -> torch.device:
     Args:
         name: "cpu", "cuda", "mps" (Apple's GPU), or "auto": "cuda" if there is one, else the CPU.
         local_rank: Which of this machine's processes it is.
-
-    Raises:
-        MachineError: if there is no such device here.
 
     >>> device_named("cpu", 3)
     device(type='cpu')
@@ -283,7 +277,6 @@ class TeacherForced(nn.Module):
     """
 
     def __init__(self, model: nn.Module) -> None:
-        """Keep the model."""
         super().__init__()
         self.model = model
 
@@ -316,7 +309,6 @@ class Replica:
         compiled: bool = False,
         label_smoothing: float = 0.0,
     ) -> None:
-        """Wrap the model."""
         self._ranks, self._label_smoothing = ranks, label_smoothing
         self.plain = TeacherForced(model)
         self._module: Any = self.plain

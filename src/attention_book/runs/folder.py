@@ -45,7 +45,6 @@ class RunFolder:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Name the files."""
         self.path = Path(path)
         self.settings_file = self.path / "settings.toml"
         self.versions = self.path / "versions.json"
@@ -173,11 +172,7 @@ def _plain(value: Any) -> str:
 
 @contextmanager
 def enough_room(folder: RunFolder) -> Iterator[None]:
-    """Turn what the operating system says of a write that failed into one clear error.
-
-    Raises:
-        MachineError: if something cannot be written; it names the last checkpoint.
-    """
+    """Turn what the operating system says of a write that failed into one clear error."""
     try:
         yield
     except OSError as error:

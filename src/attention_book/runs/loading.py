@@ -92,12 +92,7 @@ def load_run(folder: str | Path, which: Which | None = None) -> LoadedRun:
 
 
 def _check_fits(path: Path, settings: RunSettings, codec: TextCodec) -> None:
-    """See that a file has the weights of a model before there is any memory for them.
-
-    Raises:
-        CheckpointError: if it has others: the settings may ask for anything.
-        RunError: if no model can be built from the settings.
-    """
+    """See that a file has the weights of a model before there is any memory for them."""
     found = below("model.", read_shapes(path))
     if settings.model.config.get("num_layers", 1) > len(found):
         raise CheckpointError(f"{path}: expected the weights of every layer, got fewer")

@@ -79,7 +79,6 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, step: int, folder: Path) -> None:
-        """Say where it was saved."""
         super().__init__(f"{folder}: interrupted, and saved at step {step}")
         self.step, self.folder = step, folder
 
@@ -161,7 +160,6 @@ class Log:
     """
 
     def __init__(self, path: Path, *, step: int) -> None:
-        """Keep the lines up to the step, and open the file to write more."""
         kept = [json.dumps(line) + "\n" for line in read_log(path) if line["step"] <= step]
         write_whole(path, "".join(kept).encode())
         self._file: BinaryIO = path.open("ab", buffering=0)
@@ -184,12 +182,7 @@ _MOST_POINTS = 400
 
 
 def draw_curves(log: Path, to: Path) -> None:
-    """Draw the losses over the steps; nothing is drawn of a log without steps.
-
-    Raises:
-        ImportError: if matplotlib is not installed.
-        OSError: if the file cannot be written.
-    """
+    """Draw the losses over the steps; nothing is drawn of a log without steps."""
     lines = list(read_log(log))
     if not lines:
         return

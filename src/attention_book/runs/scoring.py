@@ -157,10 +157,6 @@ def score(
         resamples: How often the sentences are drawn anew for the intervals, as sacrebleu does
             it; fewer where there are more than 10,000 sentences; 0: never.
 
-    Raises:
-        ValueError: if there is no sentence, or not as many of each.
-        ImportError: if sacrebleu is not installed.
-
     >>> score(["Va."], ["Va !"], language="fr").bleu.signature.partition("|tok:")[2][:3]
     '13a'
     >>> score(["继续。"], ["继续吧。"], language="cmn").bleu.signature.partition("|tok:")[2][:2]
@@ -206,10 +202,6 @@ def compare(
         language: As in :func:`score`.
         lowercase: Likewise.
         resamples: As in :func:`score`, but at least 1.
-
-    Raises:
-        ValueError: if there is no sentence, or not as many of each.
-        ImportError: if sacrebleu is not installed.
 
     >>> texts = ["Il dort.", "Elle lit un livre.", "Nous sommes là."]
     >>> round(compare(texts, texts, texts, language="fr").p_value, 2)

@@ -22,22 +22,14 @@ from attention_book.foundations.environment import from_extra
 
 
 def one_of(name: str, value: object, kinds: Iterable[str]) -> None:
-    """Check that a setting is one of several.
-
-    Raises:
-        ValueError: if it is none of them.
-    """
+    """Check that a setting is one of several."""
     known = tuple(kinds)
     if value not in known:
         raise ValueError(f"{name}: expected one of {', '.join(known)}, got {near(value, known)}")
 
 
 def known_names(where: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Check that there is a setting of every name.
-
-    Raises:
-        ValueError: naming the first that there is none of, and the nearest that there is.
-    """
+    """Check that there is a setting of every name."""
     all_known = tuple(known)
     for name in names:
         if name not in all_known:
@@ -56,9 +48,6 @@ def near(value: object, known: Iterable[str]) -> str:
 
 def check_type(name: str, value: object, annotation: Any) -> None:
     """Check what a file gives against the type that a setting has.
-
-    Raises:
-        ValueError: if it is of another type.
 
     >>> check_type("training.warmup", "many", int)
     Traceback (most recent call last):
@@ -124,9 +113,6 @@ class DataSettings:
             encoding, an empty side): "raise" stops and names it; "skip" leaves it out, and
             counts it.
 
-    Raises:
-        ValueError: if there is neither corpus nor file, or both, or a number is out of range.
-
     >>> DataSettings(corpus=None, train=("pairs.tsv",), source="en", target="it").target
     'it'
     """
@@ -185,9 +171,6 @@ class TextSettings:
             do that report tokenized BLEU. Only with subwords.
         min_frequency: Words that are rarer in the training data are unknown.
 
-    Raises:
-        ValueError: if a setting is out of its range, or ``moses`` comes with words.
-
     >>> TextSettings(unit="subwords", num_pieces=4000).shared
     True
     """
@@ -226,10 +209,6 @@ class ModelSettings:
             the text.
         xavier: Whether the weights start as :func:`~attention_book.training.xavier_` draws
             them, and not as torch does.
-
-    Raises:
-        ValueError: if the model knows no such setting, or it is of another type or out of its
-            range; or it is one that follows from the text.
 
     >>> settings = ModelSettings(kind="seq2seq", config={"attention": "bahdanau"})
     >>> settings.model_config(source_vocabulary=10, target_vocabulary=12).attention
@@ -294,9 +273,6 @@ class TrainingSettings:
             count.
         average: The mean of so many of the last checkpoints is the result; 0: none is made.
         seed: Draws the first weights, the order of the batches and dropout.
-
-    Raises:
-        ValueError: if a setting is out of its range.
 
     >>> TrainingSettings(epochs=None, steps=1000, batch_size=None, batch_tokens=4096).steps
     1000
@@ -390,9 +366,6 @@ class RunSettings:
         model: What is trained.
         training: And how.
 
-    Raises:
-        ValueError: if one matrix is to be shared by two vocabularies.
-
     >>> settings = RunSettings(training=TrainingSettings(seed=7))
     >>> RunSettings.from_toml(settings.to_toml()) == settings
     True
@@ -425,20 +398,12 @@ class RunSettings:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "RunSettings":
-        """Return the settings that these plain values say; what they leave out has its default.
-
-        Raises:
-            ValueError: if a setting is unknown, of another type, or out of its range.
-        """
+        """Return the settings that these plain values say; what they leave out has its default."""
         known_names("settings", settings, PARTS)
         return cls(**{name: _part(name, settings.get(name, {})) for name in PARTS})
 
     def to_toml(self) -> str:
-        """Return the settings as the text of a TOML file; None, which TOML lacks, is left out.
-
-        Raises:
-            ImportError: if tomli-w is not installed.
-        """
+        """Return the settings as the text of a TOML file; None, which TOML lacks, is left out."""
         with from_extra("command", "tomli-w"):
             import tomli_w
         parts = self.to_dict()
@@ -451,11 +416,7 @@ class RunSettings:
 
     @classmethod
     def from_toml(cls, text: str) -> "RunSettings":
-        """Read settings from the text of a TOML file.
-
-        Raises:
-            ValueError: if it is no TOML, or as in :meth:`from_dict`.
-        """
+        """Read settings from the text of a TOML file."""
         try:
             content = tomllib.loads(text)
             return cls.from_dict(content)
@@ -470,9 +431,6 @@ class RunSettings:
 
         The numbers are the recipe's. Where it is a model of the book, batches are drawn
         otherwise, so this one is as good, but not the same.
-
-        Raises:
-            ValueError: if there is no recipe of that name.
 
         >>> RunSettings.from_recipe("transformer-en-fr-1").training.epochs
         3

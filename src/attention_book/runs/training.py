@@ -102,7 +102,6 @@ class Interrupts:
     """
 
     def __init__(self, *, several: bool = False) -> None:
-        """Nothing was asked yet."""
         self.asked, self._several = False, several
         self._before: Any = None
 
@@ -140,7 +139,6 @@ class Training:
     """
 
     def __init__(self, settings: RunSettings, material: Material, ranks: Ranks) -> None:
-        """Draw the first weights: the same in all processes."""
         self.settings, self.ranks, self._material = settings.training, ranks, material
         with drawn_from(self.settings.seed):
             self.model = build_model(settings.model, material.codec).to(ranks.device)
@@ -284,9 +282,6 @@ def go_on_from(training: Training, stored: Stored) -> None:
 
     With another number of processes the weights, the optimizer and the place go on, and those
     random numbers that there were not before are drawn anew.
-
-    Raises:
-        CheckpointError: if it is the checkpoint of another model. Nothing was changed then.
     """
     weights = below(_MODEL, stored.tensors)
     state = training.model.state_dict()
@@ -313,11 +308,7 @@ def go_on_from(training: Training, stored: Stored) -> None:
 
 
 def _moments(tensors: Mapping[str, Tensor], parameters: Sequence[Tensor]) -> dict[str, Tensor]:
-    """Return of each tensor of the optimizer's what this process has of it.
-
-    Raises:
-        ValueError: if they are not what AdamW keeps of these parameters.
-    """
+    """Return of each tensor of the optimizer's what this process has of it."""
     kept: dict[int, dict[str, tuple[int, ...]]] = {}
     for name, value in tensors.items():
         number, _, kind = name.partition(".")
@@ -360,19 +351,13 @@ class Session:
     """
 
     def __init__(self, folder: RunFolder, training: Training, tell: Tell) -> None:
-        """Look at nothing yet."""
         self._folder, self._training, self._tell = folder, training, tell
         self._ranks, self._settings = training.ranks, training.settings
         self._checkpoints = Checkpoints(folder.checkpoints)
         self._log: Log | None = None
 
     def run(self) -> Iterator[StepReport]:
-        """Take the steps that are left, and finish.
-
-        Raises:
-            Interrupted: after Ctrl-C, when the run has been saved.
-            MachineError: if something cannot be written.
-        """
+        """Take the steps that are left, and finish."""
         before = last_versions(self._folder.versions)
         # A run that goes on computes as before; one that begins, as its caller does.
         goes_on = bool(self._ranks.total([float(bool(self._checkpoints.steps()))])[0])

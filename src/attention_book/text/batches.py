@@ -34,11 +34,6 @@ class Batch:
         target_output: The target tokens and ``<eos>``, (batch, target).
         target_mask: The mask of both.
 
-    Raises:
-        TypeError: if a mask is not boolean.
-        ValueError: if the shapes don't fit; and in strict mode
-            (:func:`~attention_book.foundations.strict`), if source or target has no real token.
-
     >>> pairs = [SentencePair(("go",), ("va",)), SentencePair(("go", "on"), ("va",))]
     >>> words = Vocabulary.build([("go", "on", "va")])
     >>> batch = next(ParallelData(pairs, words, words).batches(2))
@@ -95,10 +90,6 @@ class ParallelData:
         max_tokens: Cut each side to at most this length, ``<eos>`` included and kept as
             the last. ``truncated`` counts the sentences that were cut.
 
-    Raises:
-        ValueError: if there is no pair, or one has an empty side, or ``max_tokens``
-            is below 2.
-
     >>> pairs = [SentencePair(("go", "."), ("va", "!"))] * 5
     >>> words = Vocabulary.build([("go", ".", "va", "!")])
     >>> data = ParallelData(pairs, words, words)
@@ -116,7 +107,6 @@ class ParallelData:
         *,
         max_tokens: int | None = None,
     ) -> None:
-        """Encode all sentences."""
         if not pairs:
             raise ValueError("pairs: expected at least one pair of sentences, got none")
         if max_tokens is not None and max_tokens < 2:
@@ -166,9 +156,6 @@ class ParallelData:
                 alone. None: the order of the corpus.
             bucket: When shuffling, put sentences of similar length together, for
                 less padding.
-
-        Raises:
-            ValueError: if ``batch_size`` is below 1, or ``seed`` out of its range.
         """
         if batch_size < 1:
             raise ValueError(f"batch_size: expected 1 or more, got {batch_size}")
@@ -203,10 +190,6 @@ def encode_source(
     sentences: Sequence[Sequence[str]], vocabulary: Vocabulary
 ) -> tuple[TokenIds, TokenMask]:
     """Return sentences as a model reads them: numbers ending with ``<eos>``, and their mask.
-
-    Raises:
-        ValueError: if there is no sentence, or one is empty.
-        TypeError: if a sentence is a string rather than its tokens.
 
     >>> vocabulary = Vocabulary.build([("go", "on", ".")])
     >>> ids, mask = encode_source([("go", "."), ("go", "home", ".")], vocabulary)
@@ -273,10 +256,6 @@ def encode_text(
 ) -> tuple[TokenIds, TokenMask]:
     """Return sentences as numbers between ``<bos>`` and ``<eos>``, and which are real.
 
-    Raises:
-        ValueError: if there is no sentence, or one is empty.
-        TypeError: if a sentence is a string rather than its tokens.
-
     >>> vocabulary = Vocabulary.build([("go", "on", ".")])
     >>> encode_text([("go", "."), ("go", "on", ".")], vocabulary)[0]
     tensor([[2, 5, 4, 3, 0],
@@ -310,10 +289,6 @@ def mask_tokens(
         masked: Probability that a chosen word becomes ``<mask>``.
         random: Probability that it becomes a word drawn at random.
         generator: Of the drawing, on the CPU; by default torch's global one.
-
-    Raises:
-        ValueError: if a probability is out of range, ``masked`` and ``random`` exceed 1
-            together, or the vocabulary has no ``<mask>``.
 
     >>> words = Vocabulary.build([("we", "go", "on", "."), (MASK,)])
     >>> text = torch.tensor([[2, *words.encode(("we", "go", "on", ".")), 3]])

@@ -37,7 +37,6 @@ class SubwordTokenizer:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        """Keep a ``tokenizers.Tokenizer`` that :meth:`train` or :meth:`from_json` has made."""
         self._tokenizer = tokenizer
 
     @classmethod
@@ -50,11 +49,6 @@ class SubwordTokenizer:
             texts: Sentences, of one language or of several.
             num_tokens: How many pieces at most, the 256 bytes among them.
             min_frequency: Pairs that are rarer are not joined.
-
-        Raises:
-            ValueError: if ``num_tokens`` is below 256, or there is no text.
-            TypeError: if ``texts`` is one string rather than several.
-            ImportError: if tokenizers is not installed.
         """
         if num_tokens < _NUM_BYTES:
             raise ValueError(f"num_tokens: expected {_NUM_BYTES} or more, got {num_tokens}")
@@ -114,10 +108,6 @@ class SubwordTokenizer:
 
         Of the text only the pieces and their order are taken, and checked: a file can ask the
         library for nothing else.
-
-        Raises:
-            ValueError: if the text is something else.
-            ImportError: if tokenizers is not installed.
         """
         library = _library()
         try:
@@ -148,11 +138,7 @@ def _of_bytes(model: Any) -> Any:
 
 
 def _checked(model: Any) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """Return the numbers of all pieces, and which two were joined, in this order.
-
-    Raises:
-        ValueError: if they are not numbered from 0 on, a byte is missing, or a joined piece is.
-    """
+    """Return the numbers of all pieces, and which two were joined, in this order."""
     pieces: dict[str, int] = dict(model["vocab"])
     # Older versions of the library write the two with a blank between them.
     pairs = [each.split(" ") if isinstance(each, str) else each for each in model["merges"]]

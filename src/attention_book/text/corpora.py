@@ -53,9 +53,6 @@ def download(
         wait: Seconds before the second attempt; before every other twice as long.
         timeout: Seconds of silence after which a connection counts as broken.
 
-    Raises:
-        OSError: if the last attempt has failed too, or the server has no such file.
-
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     source, part = Path(folder) / "source", Path(folder) / "part"
@@ -226,11 +223,6 @@ def open_corpus(
 ) -> Iterator[OpenCorpus]:
     """Open a corpus to read its lines as they are written; found as :func:`load_corpus` does.
 
-    Raises:
-        ValueError: if there is no such corpus or split.
-        CorpusError: if a file is missing and cannot be downloaded, or is damaged.
-        ImportError: if something is to be downloaded, and pooch or tqdm is not installed.
-
     >>> with open_corpus("tatoeba-eng-fra") as corpus:  # doctest: +SKIP
     ...     next(iter(corpus.lines))
     b'Go.\\tVa !\\n'
@@ -369,12 +361,7 @@ class CorpusFile(NamedTuple):
 
 
 def corpus_files(name: str) -> tuple[CorpusFile, ...]:
-    """Return the files of a corpus that is downloaded, in your own folder or in the cache.
-
-    Raises:
-        KeyError: if there is no such corpus.
-        ImportError: if there is no folder of your own, and pooch is not installed.
-    """
+    """Return the files of a corpus that is downloaded, in your own folder or in the cache."""
     stems, languages = _MULTI30K_SPLITS.values(), _CORPORA[name].languages
     names = [f"multi30k/{stem}.{language}.gz" for stem in stems for language in languages]
     if name == "tatoeba-eng-fra":
@@ -384,12 +371,7 @@ def corpus_files(name: str) -> tuple[CorpusFile, ...]:
 
 
 def fetch_corpus(name: str, *, progress: bool | None = None) -> None:
-    """Download the files of a corpus, unless they are there.
-
-    Raises:
-        ValueError: if there is no such corpus.
-        CorpusError: as in :func:`load_corpus`.
-    """
+    """Download the files of a corpus, unless they are there."""
     for file in corpus_files(name):
         _find(file.name, progress)
 
@@ -445,10 +427,6 @@ def phrasebook(
         target: The language to translate to, another one.
         max_tokens: How many tokens each side may have; None: as many as it likes.
 
-    Raises:
-        ValueError: if the languages are not two of the three, or ``max_tokens`` is
-            so small that no phrase is left.
-
     >>> phrasebook()[0]
     SentencePair(source=('go', '.'), target=('va', '!'), alignment=None)
     >>> [pair.target for pair in phrasebook("en", "zh") if pair.source == ("i", "lost", ".")]
@@ -503,9 +481,6 @@ def phrase_lines(source: str = "en", target: str = "fr") -> tuple[tuple[str, str
     """Return the phrases of the book in two languages as they are written, each pair once.
 
     Chinese has a blank between words.
-
-    Raises:
-        ValueError: if the languages are not two of the three.
 
     >>> phrase_lines()[0]
     ('Go.', 'Va\\u202f!')

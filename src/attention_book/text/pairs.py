@@ -32,9 +32,6 @@ class SentencePair:
         alignment: Which words translate which: (i, j) links source token i with
             target token j. None if unknown.
 
-    Raises:
-        ValueError: if a link points outside its sentences.
-
     >>> pair = SentencePair(("go", "."), ("va", "!"), frozenset({(0, 0), (1, 1)}))
     >>> pair.reversed().source
     ('va', '!')
@@ -247,10 +244,6 @@ def split_pairs(
 
     Returns:
         As many parts as fractions, each in the order of the corpus.
-
-    Raises:
-        ValueError: if the fractions are not positive or their sum is not 1, or if
-            a part would be empty.
 
     >>> pairs = [SentencePair((str(i // 2),), (str(i),)) for i in range(10)]
     >>> train, test = split_pairs(pairs, fractions=(0.8, 0.2), seed=0)

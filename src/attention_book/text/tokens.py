@@ -116,9 +116,6 @@ def tokenize(text: str, language: str) -> tuple[str, ...]:
         language: "en", "fr", "de", "zh", or another code of one of them, such as "fra" or
             "zh-Hant-TW".
 
-    Raises:
-        ValueError: if ``language`` is none of these.
-
     >>> tokenize("I'm home.", "en")
     ("i'm", 'home', '.')
     >>> tokenize("Ça va\\u202f?", "fr")
@@ -183,9 +180,6 @@ def detokenize(tokens: Sequence[str], language: str) -> str:
         tokens: What :func:`tokenize` returned, or a model.
         language: As there.
 
-    Raises:
-        ValueError: if ``language`` is none of those.
-
     >>> detokenize(("he's", "calm", "."), "en")
     "He's calm."
     >>> detokenize(("va", "!"), "fr")
@@ -232,9 +226,6 @@ def _space(previous: str, token: str, *, closes: bool, language: Language) -> st
 
 def rules_of(language: str) -> Language:
     """Return the language whose rules hold for a code.
-
-    Raises:
-        ValueError: if there are none.
 
     >>> rules_of("eng"), rules_of("cmn_Hans")
     ('en', 'zh')

@@ -35,9 +35,6 @@ class SpecialIds:
         bos: Begins a sentence.
         eos: Ends a sentence.
 
-    Raises:
-        ValueError: if two numbers are the same, or one is negative.
-
     >>> SpecialIds()
     SpecialIds(pad=0, bos=2, eos=3)
     """
@@ -100,10 +97,6 @@ class Vocabulary:
         Args:
             sentences: Sentences as tokens.
             min_frequency: Rarer tokens are left out: they will be unknown words.
-
-        Raises:
-            ValueError: if ``min_frequency`` is below 1.
-            TypeError: if a sentence is a string rather than its tokens.
         """
         counts: Counter[str] = Counter()
         for sentence in sentences:
@@ -113,9 +106,6 @@ class Vocabulary:
     @classmethod
     def from_counts(cls, counts: Mapping[str, int], *, min_frequency: int = 1) -> "Vocabulary":
         """Number the tokens as :meth:`build` does, where they have been counted already.
-
-        Raises:
-            ValueError: if ``min_frequency`` is below 1.
 
         >>> Vocabulary.from_counts({"go": 1, ".": 2}).tokens[4:]
         ('.', 'go')
@@ -161,20 +151,12 @@ class Vocabulary:
         return f"Vocabulary({len(self)} tokens)"
 
     def encode(self, tokens: Sequence[str]) -> list[int]:
-        """Return the tokens' numbers; an unknown token gets that of ``<unk>``.
-
-        Raises:
-            TypeError: if ``tokens`` is a string rather than a sequence of tokens.
-        """
+        """Return the tokens' numbers; an unknown token gets that of ``<unk>``."""
         ids = self._ids
         return [ids.get(token, self.unk) for token in _checked(tokens)]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Return the tokens with these numbers.
-
-        Raises:
-            IndexError: if no token has such a number.
-        """
+        """Return the tokens with these numbers."""
         return [self._token(int(number)) for number in ids]
 
     def _token(self, number: int) -> str:
@@ -211,9 +193,6 @@ class Vocabulary:
     @classmethod
     def from_json(cls, text: str) -> "Vocabulary":
         """Read what :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: if the text is something else.
 
         >>> vocabulary = Vocabulary.build([("go", ".")])
         >>> Vocabulary.from_json(vocabulary.to_json()) == vocabulary

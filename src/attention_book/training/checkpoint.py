@@ -106,9 +106,6 @@ def write_tensors(
 ) -> None:
     """Write tensors and plain values atomically: if interrupted, ``path`` is still the old file.
 
-    Raises:
-        ImportError: if safetensors is not installed.
-
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "two.safetensors"
@@ -129,13 +126,7 @@ def write_tensors(
 def read_tensors(
     path: str | Path, *, with_tensors: bool = True
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors and the plain values of a file; or the values alone, which is fast.
-
-    Raises:
-        CheckpointError: if the file is something else, was damaged, or cannot be read.
-        FileNotFoundError: if there is no such file.
-        ImportError: if safetensors is not installed.
-    """
+    """Return the tensors and the plain values of a file; or the values alone, which is fast."""
     with _opened(Path(path)) as file:
         about = json.loads((file.metadata() or {})["attention_book"])
         names = file.keys() if with_tensors else ()
@@ -153,11 +144,6 @@ def read_tensors(
 
 def read_shapes(path: str | Path) -> dict[str, tuple[int, ...]]:
     """Return the shapes of all tensors of a file, and read none of them.
-
-    Raises:
-        CheckpointError: if the file is something else, or cannot be read.
-        FileNotFoundError: if there is no such file.
-        ImportError: if safetensors is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -190,11 +176,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _check_is_file(path: Path) -> None:
-    """Refuse a folder, and what would have to be waited for, such as a pipe.
-
-    Raises:
-        CheckpointError: if there is something that is no file.
-    """
+    """Refuse a folder, and what would have to be waited for, such as a pipe."""
     try:
         found = path.is_file() or not path.exists()
     except (OSError, ValueError) as error:
@@ -321,12 +303,7 @@ def optimizer_rest(optimizer: torch.optim.Optimizer) -> dict[str, Any]:
 def restore(
     optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor], rest: Mapping[str, Any]
 ) -> None:
-    """Give the optimizer back what the two functions above took from it.
-
-    Raises:
-        ValueError: if it is of another kind, or has other parameters. Nothing was
-            changed then.
-    """
+    """Give the optimizer back what the two functions above took from it."""
     kind = type(optimizer).__name__
     if kind != rest["kind"]:
         raise ValueError(f"optimizer: expected {kind}, got {rest['kind']}")
@@ -414,9 +391,6 @@ def save_checkpoint(
         optimizer: Its state is kept too, and that of the random numbers, to go on training.
         reports: The history.
         extra: Anything else that JSON can hold.
-
-    Raises:
-        ImportError: if safetensors is not installed.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -552,9 +526,6 @@ def check_tensors(place: str, state: Mapping[str, Tensor], weights: Mapping[str,
         place: Where they are from, for the error.
         state: The model's own.
         weights: Those that were found.
-
-    Raises:
-        CheckpointError: naming the first that differs, and what the others were wrapped in.
     """
     for name in sorted(state.keys() | weights.keys()):
         expected, found = (kind_of(each.get(name)) for each in (state, weights))

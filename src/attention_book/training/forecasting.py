@@ -46,9 +46,6 @@ def train_forecaster(
         A :class:`~attention_book.training.Report` after every step; the loss is in units of
         the model's ``scale``.
 
-    Raises:
-        ValueError: if the past has fewer than two values, or as :func:`descend` does.
-
     >>> from attention_book import set_seed
     >>> from attention_book.models import ForecasterConfig
     >>> set_seed(1)
@@ -110,17 +107,12 @@ class WarmForecaster:
     """
 
     def __init__(self, config: ForecasterConfig, *, steps: int, more_steps: int, seed: int) -> None:
-        """Keep the settings; the model is created from the first past."""
         self.config, self.steps, self.more_steps, self.seed = config, steps, more_steps, seed
         self.model: Forecaster | None = None
         self._seen: History | None = None
 
     def __call__(self, past: History) -> GoOn:
-        """Train on a past, and return the function that forecasts from it.
-
-        Raises:
-            ValueError: if it is shorter than that of the last call, or does not begin with it.
-        """
+        """Train on a past, and return the function that forecasts from it."""
         self._check(past)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(shifted(self.seed + len(past)))

@@ -73,9 +73,6 @@ class EarlyStopping:
         best_epoch: Which update brought it, counted from 1; 0 before the first.
         epoch: How many updates there were.
 
-    Raises:
-        ValueError: if ``patience`` is below 1 or ``min_improvement`` negative.
-
     >>> stopping = EarlyStopping(patience=2)
     >>> [stopping.update(loss) for loss in (3.0, 2.0, 2.5, 1.0, 1.2, 1.1)]
     [False, False, False, False, False, True]
@@ -84,7 +81,6 @@ class EarlyStopping:
     """
 
     def __init__(self, *, patience: int, min_improvement: float = 0.0) -> None:
-        """Start without any value."""
         if patience < 1:
             raise ValueError(f"patience: expected 1 or more, got {patience}")
         if not min_improvement >= 0:
@@ -93,11 +89,7 @@ class EarlyStopping:
         self.best, self.best_epoch, self.epoch = math.inf, 0, 0
 
     def update(self, value: float) -> bool:
-        """Take the loss of the next epoch, and return whether to stop.
-
-        Raises:
-            ValueError: if the value is not a finite number.
-        """
+        """Take the loss of the next epoch, and return whether to stop."""
         if not math.isfinite(value):
             raise ValueError(f"value: expected a finite number, got {value}")
         self.epoch += 1
@@ -119,9 +111,6 @@ def progress(
         reports: What :func:`fit` yields.
         total: How many epochs there will be at most.
         description: Stands before the bar.
-
-    Raises:
-        ImportError: if tqdm is not installed.
 
     >>> report = EpochReport(
     ...     epoch=1, loss_per_token=2.5, num_tokens=3000, gradient_norm=4.0, seconds=1.5
@@ -192,9 +181,6 @@ class Stepper:
         scaler: Multiplies losses so that small gradients do not vanish in ``float16``; it
             is switched off for all other types.
 
-    Raises:
-        ValueError: if ``clip`` is not positive, or ``autocast`` is another type.
-
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> take_step = Stepper(torch.optim.SGD([x], lr=0.25))
     >>> take_step([lambda: x**2], "at step 1")
@@ -210,7 +196,6 @@ class Stepper:
         clip: float | None = None,
         autocast: torch.dtype | None = None,
     ) -> None:
-        """Check the settings; the optimizer may be given more parameters later."""
         if clip is not None:
             check_positive("clip", clip)
         if autocast not in (None, torch.bfloat16, torch.float16):
@@ -231,10 +216,6 @@ class Stepper:
             losses: Each computes the loss of one batch; a gradient is computed before the
                 next loss is asked for, so that only one batch is in memory at a time.
             place: Where this is, for the error: "at step 3".
-
-        Raises:
-            ValueError: if a loss is not a single number or reaches no parameter, or if
-                loss or gradient are not finite. The parameters are as they were before.
         """
         self.optimizer.zero_grad()
         loss, count = self._backward(losses, place)
@@ -359,11 +340,6 @@ def descend(
 
     Yields:
         A :class:`Report` after every step.
-
-    Raises:
-        ValueError: if a loss is not a single number or depends on no parameter of the
-            optimizer, or if a loss or a gradient is not finite (the step is named, and the
-            parameters are left as they were); or if an argument is out of range.
 
     >>> x = torch.tensor(3.0, requires_grad=True)
     >>> optimizer = torch.optim.SGD([x], lr=0.25)
@@ -625,9 +601,6 @@ def fit_classifier(
         warmup: Steps on the way up to the highest learning rate.
         autocast: As in :func:`descend`.
         accumulate: How many batches make one step, as in :func:`descend`.
-
-    Raises:
-        ValueError: if there is not one label for each input.
 
     >>> model = nn.Linear(2, 3)
     >>> inputs, labels = torch.rand(5, 2), torch.tensor([0, 1, 2, 1, 0])

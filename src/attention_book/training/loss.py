@@ -50,11 +50,6 @@ def loss_per_token(
 
     Logits in half precision are taken to single first, and so is the loss.
 
-    Raises:
-        TypeError: if ``mask`` is not boolean, or the targets are no whole numbers.
-        ValueError: if the shapes don't fit or ``label_smoothing`` is no probability; and in
-            strict mode, if no token is real, or a real target is outside of the vocabulary.
-
     >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
     >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
     >>> loss_per_token(logits, targets, mask)  # a coin's toss: log 2
@@ -79,11 +74,6 @@ def token_losses(
         logits: One prediction for every place, (batch, target, vocabulary).
         targets: What was to be predicted, (batch, target); anything at padding.
         mask: True = a real token, (batch, target).
-
-    Raises:
-        TypeError: as in :func:`loss_per_token`.
-        ValueError: if the shapes don't fit; and in strict mode, if a real target is outside of
-            the vocabulary.
 
     >>> logits = torch.tensor([[[0.0, 0.0], [9.0, -9.0]]])
     >>> targets, mask = torch.tensor([[1, 1]]), torch.tensor([[True, False]])
@@ -179,9 +169,6 @@ def hidden_token_loss(
 
     Where nothing was chosen, the loss is 0.
 
-    Raises:
-        ValueError: in strict mode, if nothing was chosen.
-
     >>> import torch
     >>> from attention_book.models import LanguageModelConfig
     >>> model = MaskedLanguageModel(LanguageModelConfig(vocabulary=10))
@@ -256,9 +243,6 @@ def evaluate_loss(
 
     The model is in evaluation mode during the call, without gradients, and as before
     afterwards. Torch's global random numbers are left alone.
-
-    Raises:
-        ValueError: if ``batch_size`` is below 1.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
     >>> from attention_book.text import SentencePair, Vocabulary

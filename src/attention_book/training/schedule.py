@@ -24,10 +24,6 @@ def linear_schedule(*, num_steps: int, warmup: int = 0) -> Schedule:
         num_steps: The number of steps S: epochs times batches.
         warmup: The number of steps w on the way up.
 
-    Raises:
-        ValueError: if ``num_steps`` is below 1, or ``warmup`` not between 0 and it;
-            and from the schedule, if a step is not one of those.
-
     >>> schedule = linear_schedule(num_steps=5, warmup=2)
     >>> [schedule(step) for step in range(1, 6)]
     [0.5, 1.0, 0.75, 0.5, 0.25]
@@ -57,9 +53,6 @@ def inverse_square_root_schedule(*, warmup: int) -> Schedule:
 
     Args:
         warmup: The number of steps w on the way up.
-
-    Raises:
-        ValueError: if ``warmup`` is below 1; and from the schedule, if a step is.
 
     >>> schedule = inverse_square_root_schedule(warmup=4)
     >>> [schedule(step) for step in (1, 2, 4, 16)]

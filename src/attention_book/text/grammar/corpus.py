@@ -55,9 +55,6 @@ class Sentence:
     def tokens(self, language: str) -> tuple[str, ...]:
         """Return the tokens in "en", "fr" or "zh", or in another code of one of them.
 
-        Raises:
-            ValueError: if the grammar does not speak the language.
-
         >>> from attention_book.text import generate
         >>> generate(1, seed=3)[0].tokens("en")[-1]
         '.'
@@ -67,9 +64,6 @@ class Sentence:
     def text(self, language: str) -> str:
         """Return the sentence as one would write it.
 
-        Raises:
-            ValueError: if the grammar does not speak the language.
-
         >>> from attention_book.text import generate
         >>> generate(1, seed=3)[0].text("zh")[-1]
         '。'
@@ -78,9 +72,6 @@ class Sentence:
 
     def pair(self, source: str, target: str) -> SentencePair:
         """Return the sentence in two languages with its gold alignment.
-
-        Raises:
-            ValueError: if the grammar does not speak one of the languages.
 
         >>> from attention_book.text import generate
         >>> pair = generate(1, seed=3)[0].pair("en", "fr")
@@ -132,9 +123,6 @@ def generate(num: int, *, seed: int = 42) -> tuple[Sentence, ...]:
     """Draw ``num`` sentences, no two of which are alike in any of the languages.
 
     The first sentences do not depend on how many follow.
-
-    Raises:
-        ValueError: if ``num`` or ``seed`` is negative.
 
     >>> for sentence in generate(2, seed=1):
     ...     print(" ".join(sentence.english))
@@ -227,9 +215,6 @@ def grammar_corpus(
         num_train: How many pairs to train on.
         num_test: How many pairs in each of the four held-out splits.
         seed: Of the drawing.
-
-    Raises:
-        ValueError: if a number is negative, a language unknown, or both are the same.
 
     >>> corpus = grammar_corpus("en", "zh", num_train=100, num_test=10)
     >>> max(len(pair.source) for pair in corpus.train) <= 14

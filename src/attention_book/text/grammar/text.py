@@ -38,9 +38,6 @@ _FUNCTION_WORDS = (
 def grammar_text(tokens: Sequence[str], language: str) -> str:
     """Write the grammar's tokens as text.
 
-    Raises:
-        ValueError: if the grammar does not speak the language.
-
     >>> grammar_text(("l'", "homme", "aime", "marie", "."), "fr")
     "L'homme aime Marie."
     >>> grammar_text(("女孩", "读", "书", "。"), "zh")
@@ -64,9 +61,6 @@ def grammar_tokens(text: str, language: str) -> tuple[str, ...]:
     Chinese without blanks is segmented by taking, from the left, the longest word that
     the grammar knows; an unknown character stays alone.
 
-    Raises:
-        ValueError: if the grammar does not speak the language.
-
     >>> grammar_tokens("L'homme n'aime pas l'eau.", "fr")
     ("l'", 'homme', "n'", 'aime', 'pas', "l'", 'eau', '.')
     >>> grammar_tokens("女孩今天在花园里读一本红色的书。", "zh")
@@ -83,9 +77,6 @@ def grammar_tokens(text: str, language: str) -> tuple[str, ...]:
 
 def spoken_language(code: str, name: str = "language") -> str:
     """Return which of the grammar's languages a code means.
-
-    Raises:
-        ValueError: if it speaks none of that code.
 
     >>> spoken_language("fra"), spoken_language("zh_CN")
     ('fr', 'zh')
