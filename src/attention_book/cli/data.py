@@ -13,7 +13,7 @@ import click
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import kept, once_only
 from attention_book.cli.reasons import in_chinese
-from attention_book.cli.terminal import columns, fitted, spoken, tell, visible
+from attention_book.cli.terminal import columns, fitted, said, spoken, tell, visible
 from attention_book.cli.ui import BilingualCommand, argument, option
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.languages import written_as
@@ -340,7 +340,7 @@ def _part_told(part: Part, train: Part, settings: DataSettings) -> Iterator[str]
     files = _files(getattr(settings, part.split))
     yield (
         f"{spoken(_SPLITS[part.split])}  "
-        + spoken(Bilingual(f"{part.num_pairs:,} 对句子", f"{part.num_pairs:,} pairs of sentences"))
+        + said(f"{part.num_pairs:,} 对句子", f"{part.num_pairs:,} pairs of sentences")
         + (f"  ({files})" if files and part is not train else "")
     )
     for name, side, known in (
@@ -352,46 +352,37 @@ def _part_told(part: Part, train: Part, settings: DataSettings) -> Iterator[str]
         yield f"  {spoken(name)}  {first}"
         yield from (margin + line for line in rest)
     if part.twice:
-        yield "  " + spoken(
-            Bilingual(
-                f"{part.twice:,} 句原文重复出现", f"{part.twice:,} sources stand there repeatedly"
-            )
+        yield "  " + said(
+            f"{part.twice:,} 句原文重复出现", f"{part.twice:,} sources stand there repeatedly"
         )
     if part is not train:
         shared = part.seen_in(train)
-        yield "  " + spoken(
-            Bilingual(
-                f"{shared:,} 句原文在训练里也有" if shared else "没有一句原文在训练里出现过",
-                f"{shared:,} sources stand in the training too"
-                if shared
-                else "none of its sources stands in the training",
-            )
+        yield "  " + said(
+            f"{shared:,} 句原文在训练里也有" if shared else "没有一句原文在训练里出现过",
+            f"{shared:,} sources stand in the training too"
+            if shared
+            else "none of its sources stands in the training",
         )
 
 
 def _side_told(side: Side, known: Side | None) -> Iterator[str]:
     half, most, longest = (side.length_at(share) for share in (0.5, 0.95, 1.0))
     count, kinds = f"{side.num_tokens:,}", f"{len(side.words):,}"
-    yield spoken(Bilingual(f"{count} 个词，{kinds} 种", f"{count} words, {kinds} different"))
-    yield spoken(
-        Bilingual(
-            f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",
-            f"length: median {half}, 95 % up to {most}, longest {longest}",
-        )
+    yield said(f"{count} 个词，{kinds} 种", f"{count} words, {kinds} different")
+    yield said(
+        f"句长中位数 {half}，95 % 不超过 {most}，最长 {longest}",
+        f"length: median {half}, 95 % up to {most}, longest {longest}",
     )
     if known is not None:
         share = f"{side.share_unknown(known.words):.1%}"
-        yield spoken(Bilingual(f"未登录词 {share}", f"unknown words {share}"))
+        yield said(f"未登录词 {share}", f"unknown words {share}")
 
 
 def _problems_told(skipped: Skipped) -> Iterator[str]:
-    yield spoken(
-        Bilingual(
-            f"{skipped.count:,} 行不是一对句子：",
-            f"{skipped.count:,} lines are no pairs of sentences:",
-        )
+    yield said(
+        f"{skipped.count:,} 行不是一对句子：", f"{skipped.count:,} lines are no pairs of sentences:"
     )
     for reason in skipped.reasons[:_SHOWN_PROBLEMS]:
-        yield f"  {visible(spoken(Bilingual(in_chinese(reason), reason)))}"
+        yield f"  {visible(said(in_chinese(reason), reason))}"
     if skipped.count > _SHOWN_PROBLEMS:
-        yield spoken(Bilingual("  ……", "  ..."))
+        yield said("  ……", "  ...")

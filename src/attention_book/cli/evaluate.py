@@ -12,7 +12,7 @@ import click
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import kept, lines_of, once_only, write_result
 from attention_book.cli.progress import bar_over, with_estimate
-from attention_book.cli.terminal import columns, note, spoken, tell, visible
+from attention_book.cli.terminal import columns, note, said, spoken, tell, visible
 from attention_book.cli.translators import (
     Learned,
     how_to_search,
@@ -294,7 +294,7 @@ def told(scores: Scores) -> str:
     rows = [
         ("BLEU", scores.bleu),
         ("chrF", scores.chrf),
-        (spoken(Bilingual("BLEU（小写词元）", "BLEU of lower-case tokens")), scores.tokenized_bleu),
+        (said("BLEU（小写词元）", "BLEU of lower-case tokens"), scores.tokenized_bleu),
     ]
     width = max(columns(name) for name, found in rows if found is not None)
     lines = [line for name, found in rows if found for line in _score(name, found, width)]
@@ -304,7 +304,7 @@ def told(scores: Scores) -> str:
     )
     lines.append(spoken(ratio))
     if scores.by_length:
-        lines += ["", spoken(Bilingual("按原文长度（词数）：", "By the source's length in words:"))]
+        lines += ["", said("按原文长度（词数）：", "By the source's length in words:")]
         lines += [_bin(each) for each in scores.by_length]
     return "\n".join(lines)
 
@@ -315,7 +315,7 @@ def _score(name: str, score: SystemScore, width: int) -> list[str]:
 
 def _bin(each: LengthScore) -> str:
     lengths = f"{each.low}–{each.high}" if each.high else f"{each.low}+"
-    count = spoken(Bilingual(f"{each.count:>6} 句", f"{each.count:>6} sentences"))
+    count = said(f"{each.count:>6} 句", f"{each.count:>6} sentences")
     return f"  {lengths:<7} {count}   BLEU {each.bleu:5.1f}"
 
 
@@ -494,7 +494,7 @@ def evaluate(as_data: bool, save: str | None, compare: str | None, **chosen: Any
 
 
 def _title(mine: System, count: int) -> str:
-    sentences = spoken(Bilingual(f"{count} 句", f"{count} sentences"))
+    sentences = said(f"{count} 句", f"{count} sentences")
     return " · ".join((visible(mine.name), mine.text.name, sentences))
 
 

@@ -19,7 +19,7 @@ from attention_book.cli.errors import ExitCode, Failure
 from attention_book.cli.export import pairs_of
 from attention_book.cli.files import STANDARD_INPUT, text_of, write_result
 from attention_book.cli.progress import say_how_long
-from attention_book.cli.terminal import columns, fitted, spoken, tell, visible
+from attention_book.cli.terminal import columns, fitted, said, spoken, tell, visible
 from attention_book.cli.translators import (
     Learned,
     cross,
@@ -91,7 +91,7 @@ def head_reports(model: Transformer, data: ParallelData) -> list[HeadReport]:
         measured += 1
         if measured == 1:
             left = (time.monotonic() - began) * len(attention_heads(model))
-            say_how_long(left, spoken(Bilingual("逐个去掉注意力头", "leaving out each head")))
+            say_how_long(left, said("逐个去掉注意力头", "leaving out each head"))
         return loss
 
     for head, loss in head_importance(model, loss_of_model).items():
@@ -171,13 +171,11 @@ def heads_told(heads: Sequence[HeadReport], pairs: Sequence[SentencePair]) -> It
         return
     yield ""
     yield from fitted(
-        spoken(
-            Bilingual(
-                f"注意力头（{len(pairs)} 句的平均）：最大的权重，对前一个、自己、后一个位置的权重，"
-                "去掉这个头后损失增加多少。",
-                f"Heads (means over {len(pairs)} sentences): the largest weight; the weight on the "
-                "place before, on its own, behind; the loss that is added without the head.",
-            )
+        said(
+            f"注意力头（{len(pairs)} 句的平均）：最大的权重，对前一个、自己、后一个位置的权重，"
+            "去掉这个头后损失增加多少。",
+            f"Heads (means over {len(pairs)} sentences): the largest weight; the weight on the "
+            "place before, on its own, behind; the loss that is added without the head.",
         )
     )
     names = [
@@ -220,22 +218,18 @@ def alignment_told(found: Alignment | None, model: Learned) -> Iterator[str]:
     """Yield what is known of the head that aligns best."""
     yield ""
     if found is None:
-        yield spoken(
-            Bilingual(
-                "词对齐：这份语料没有标准答案。",
-                "Alignment: nobody knows the right one in this corpus.",
-            )
+        yield said(
+            "词对齐：这份语料没有标准答案。",
+            "Alignment: nobody knows the right one in this corpus.",
         )
         return
     zh = f"第 {found.layer} 层" + (f"第 {found.head} 个头" if found.head else "各头的平均")
     en = f"layer {found.layer}, " + (f"head {found.head}" if found.head else "mean of the heads")
     rates = f"{found.error_rate:.3f}", f"{found.diagonal:.3f}"
-    yield spoken(
-        Bilingual(
-            f"词对齐：最好的是{zh}，对齐错误率（AER）{rates[0]}；只看对角线是 {rates[1]}。",
-            f"Alignment: best is {en}, with an error rate (AER) of {rates[0]}; the diagonal has "
-            f"{rates[1]}.",
-        )
+    yield said(
+        f"词对齐：最好的是{zh}，对齐错误率（AER）{rates[0]}；只看对角线是 {rates[1]}。",
+        f"Alignment: best is {en}, with an error rate (AER) of {rates[0]}; the diagonal has "
+        f"{rates[1]}.",
     )
 
 
@@ -243,7 +237,7 @@ def laws_told(laws: Mapping[str, bool], meanings: Mapping[str, Bilingual]) -> It
     """Yield the lines of a check-up, if there was one."""
     if laws:
         yield ""
-        yield spoken(Bilingual("体检：", "Check-up:"))
+        yield said("体检：", "Check-up:")
     for name, obeyed in laws.items():
         word = Bilingual("通过", "ok    ") if obeyed else Bilingual("违反", "BROKEN")
         start = f"  {spoken(word)}  "
@@ -411,29 +405,23 @@ def _language_model_told(look: Look, folder: str) -> Iterator[str]:
     kv_heads = config.num_kv_heads or config.num_heads
     kind = f"{look.found.family} {config.num_layers} × {config.num_heads} ({kv_heads})"
     yield visible(folder)
-    yield spoken(Bilingual(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters"))
+    yield said(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters")
     yield "  " + visible(" | ".join(map(visible_label, look.tokens)))
     if look.brought:
-        yield spoken(
-            Bilingual(
-                "  文字自己带着开头的特殊词元，没有再加",
-                "  the text brings the special tokens of its beginning: none were added",
-            )
+        yield said(
+            "  文字自己带着开头的特殊词元，没有再加",
+            "  the text brings the special tokens of its beginning: none were added",
         )
     if look.loss is not None:
         loss = f"{look.loss:.3f}"
-        yield spoken(
-            Bilingual(f"  每个词元的损失 {loss}", f"  a loss of {loss} nats for each token")
-        )
+        yield said(f"  每个词元的损失 {loss}", f"  a loss of {loss} nats for each token")
     yield from laws_told(look.laws, LANGUAGE_LAWS)
     yield ""
     yield from _layers_told(look.layers)
 
 
 def _layers_told(layers: tuple[LayerLook, ...]) -> Iterator[str]:
-    yield spoken(
-        Bilingual("每层看向哪里（各头的平均）：", "Where each layer looks (mean of heads):")
-    )
+    yield said("每层看向哪里（各头的平均）：", "Where each layer looks (mean of heads):")
     names = [
         Bilingual("层", "layer"),
         Bilingual("窗口", "window"),
@@ -603,8 +591,6 @@ def _model_told(found: Learned) -> Iterator[str]:
         kind += f" {config.num_layers} × {config.num_heads}, d_model {config.d_model}"
     sizes = f"{len(codec.source_vocabulary):,} / {len(codec.target_vocabulary):,}"
     yield visible(found.name)
-    yield spoken(Bilingual(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters"))
+    yield said(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters")
     languages = " → ".join(map(visible, codec.languages))
-    yield spoken(
-        Bilingual(f"  {languages}，词表 {sizes}", f"  {languages}, vocabularies of {sizes} tokens")
-    )
+    yield said(f"  {languages}，词表 {sizes}", f"  {languages}, vocabularies of {sizes} tokens")

@@ -21,6 +21,7 @@ from attention_book.cli.terminal import (
     language_asked_for,
     note,
     prepare_streams,
+    said,
     spoken,
     tell,
     visible,
@@ -114,7 +115,7 @@ class Program(BilingualGroup):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples, and the exit codes."""
         super().format_epilog(ctx, formatter)
-        with formatter.section(spoken(Bilingual("退出码", "Exit codes"))):
+        with formatter.section(said("退出码", "Exit codes")):
             formatter.write_dl([(str(int(code)), spoken(MEANINGS[code])) for code in MEANINGS])
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import torch
 
-from attention_book.cli.terminal import note, spoken
+from attention_book.cli.terminal import note, said, spoken
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.environment import from_extra
 from attention_book.runs.log import StepReport
@@ -89,7 +89,7 @@ def _with_bar(reports: Iterable[StepReport]) -> Iterator[StepReport]:
     with from_extra("training", "tqdm"):
         from tqdm import tqdm
     pace = Pace()
-    unit = spoken(Bilingual("步", "step"))
+    unit = said("步", "step")
     with tqdm(unit=unit, dynamic_ncols=True, leave=True) as bar:
         for report in reports:
             if bar.total is None:
@@ -168,11 +168,9 @@ def with_forecast(
                 # The first step is slower: it asks for memory that the others find.
                 each = sum(seconds[1:]) / (_MEASURED - 1)
                 used = (memory or peak_memory)()
-                name = spoken(
-                    Bilingual(
-                        f"其余 {report.num_steps - report.step} 步",
-                        f"the other {report.num_steps - report.step} steps",
-                    )
+                name = said(
+                    f"其余 {report.num_steps - report.step} 步",
+                    f"the other {report.num_steps - report.step} steps",
                 )
                 say_how_long(each * (report.num_steps - report.step), name, used)
 

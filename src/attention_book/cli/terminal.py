@@ -25,6 +25,11 @@ def spoken(text: Bilingual | str) -> str:
     return text if isinstance(text, str) else text.text(chosen_language() or "en")
 
 
+def said(zh: str, en: str) -> str:
+    """Return one of two texts: that in the language of this call."""
+    return spoken(Bilingual(zh, en))
+
+
 def language_asked_for(
     arguments: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> tuple[Language, list[str]]:
@@ -202,12 +207,12 @@ class Page(click.HelpFormatter):
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
         """Write how the command is called."""
-        start = spoken(Bilingual("用法：", "Usage: "))
+        start = said("用法：", "Usage: ")
         super().write_usage(prog, args, start if prefix is None else prefix)
 
     def write_heading(self, heading: str) -> None:
         """Write the heading of a section."""
-        self.write(f"{' ' * self.current_indent}{heading}{spoken(Bilingual('：', ':'))}\n")
+        self.write(f"{' ' * self.current_indent}{heading}{said('：', ':')}\n")
 
     def write_text(self, text: str) -> None:
         """Write paragraphs; lines that begin with blanks stay as they are."""

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from attention_book.cli.errors import ExitCode, Failure
-from attention_book.cli.terminal import OPTION, VARIABLE, Page, spoken, visible
+from attention_book.cli.terminal import OPTION, VARIABLE, Page, said, spoken, visible
 from attention_book.foundations.bilingual import Bilingual, Language, chosen_language, set_language
 
 Text = Bilingual | str
@@ -150,13 +150,13 @@ class BilingualCommand(click.Command):
             if isinstance(each, BilingualArgument)
         ]
         if rows:
-            with formatter.section(spoken(Bilingual("参数", "Arguments"))):
+            with formatter.section(said("参数", "Arguments")):
                 formatter.write_dl(rows)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Show the examples."""
         if self.examples:
-            with formatter.section(spoken(Bilingual("例子", "Examples"))):
+            with formatter.section(said("例子", "Examples")):
                 margin = " " * formatter.current_indent
                 for line, meaning in self.examples:
                     formatter.write(f"{margin}{line}\n{margin}    {spoken(meaning)}\n")
@@ -322,7 +322,7 @@ class Whole(click.IntRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or complain."""
-        self.name = spoken(Bilingual("整数", "whole number"))
+        self.name = said("整数", "whole number")
         return super().convert(value, param, ctx)
 
 
@@ -331,7 +331,7 @@ class Number(click.FloatRange):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number, or complain."""
-        self.name = spoken(Bilingual("数", "number"))
+        self.name = said("数", "number")
         number = super().convert(value, param, ctx)
         if number != number or number in (float("inf"), float("-inf")):
             text = Bilingual(f"{value!r} 不是有限的数。", f"{value!r} is not a finite number.")
