@@ -1,6 +1,6 @@
 """Trains with several processes, each forked from this one, and says how each of them ended.
 
-Run by test_replica.py in a process of its own: torch is imported once, the workers are forks, and
+Run by test_ddp.py in a process of its own: torch is imported once, the workers are forks, and
 this process never computes a gradient (torch cannot be forked afterwards).
 """
 
