@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -199,3 +201,14 @@ def exercise(
         ),
         laws,
     )
+
+
+def shares(parts: Tensor, floor: float | None = None) -> Tensor:
+    """Return the share of each part in the sum of its row: what many a wrong answer ends with.
+
+    >>> import torch
+    >>> shares(torch.tensor([1.0, 3.0]))
+    tensor([0.2500, 0.7500])
+    """
+    total = parts.sum(dim=-1, keepdim=True)
+    return parts / (total if floor is None else total.clamp(min=floor))

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import kernel_weights, leave_one_out_mask, nadaraya_watson
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Probe, exercise, probe, shares, wrong
 
 # --- attention-pooling -------------------------------------------------------------------------
 
@@ -21,10 +21,6 @@ def _scores_and_values() -> Iterator[Probe]:
     far_apart = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -1001.0, -1000.0]])
     yield probe((far_apart, torch.randn(3, 2)), *hints.FAR_APART)
     yield probe((torch.randn(2, 1), torch.randn(1, 3)), *hints.ONE_KEY)
-
-
-def _of_exponentials(likeness: Tensor, values: Tensor) -> Tensor:
-    return likeness / likeness.sum(dim=-1, keepdim=True) @ values
 
 
 ATTENTION_POOLING = exercise(
@@ -71,8 +67,8 @@ ATTENTION_POOLING = exercise(
             "或者交给 `softmax`。",
             "`exp(1000)` is infinite and `exp(-1000)` is 0: before the exponential, subtract from"
             " each row its own maximum, or leave it to `softmax`.",
-            lambda s, v: _of_exponentials(s.exp(), v),
-            lambda s, v: _of_exponentials((s - s.max()).exp(), v),
+            lambda s, v: shares(s.exp()) @ v,
+            lambda s, v: shares((s - s.max()).exp()) @ v,
             lambda s, v: (
                 (s - s.max()).exp() @ v / ((s - s.max()).exp().sum(dim=-1, keepdim=True) + 1e-8)
             ),

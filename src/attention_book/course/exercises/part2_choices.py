@@ -11,7 +11,7 @@ from attention_book.attention import (
     reinforce_surrogate,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, shares, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -55,11 +55,6 @@ def _half(radius: int) -> float:
 def _fall(scores: Tensor, center: float, radius: int) -> Tensor:
     """Return the Gaussian at each place."""
     return torch.exp(-_window(scores, center, radius)[1] / (2 * _half(radius)))
-
-
-def _bare(scores: Tensor, center: float, radius: int) -> Tensor:
-    likeness = scores.exp() * ((torch.arange(len(scores)) - center).abs() <= radius)
-    return likeness / likeness.sum() * _fall(scores, center, radius)
 
 
 LOCAL_GAUSSIAN = exercise(
@@ -120,7 +115,9 @@ LOCAL_GAUSSIAN = exercise(
             "评分大时指数溢出成无穷：先减去窗口内的最大值，或者把窗口外填成 `-inf` 再做 softmax。",
             "For large scores the exponential overflows to infinity: subtract the maximum of the"
             " window first, or fill what is outside with `-inf` and take the softmax.",
-            _bare,
+            lambda s, c, r: (
+                shares(s.exp() * ((torch.arange(len(s)) - c).abs() <= r)) * _fall(s, c, r)
+            ),
         ),
     },
 )

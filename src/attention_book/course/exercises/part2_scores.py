@@ -12,7 +12,7 @@ from attention_book.attention import (
     masked_softmax,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, shares, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -39,11 +39,6 @@ def _scores_and_masks() -> Iterator[Probe]:
     yield probe((large, mask), *hints.LARGE_SCORES)
     far = torch.tensor([[-5e6, -5e6, 0.0], [-4e6, 0.0, -4e6]])
     yield probe((far, mask), "看得见的评分很低", "the visible scores are very low")
-
-
-def _bare_exponentials(scores: Tensor, mask: Tensor) -> Tensor:
-    likeness = scores.exp() * mask
-    return likeness / likeness.sum(dim=-1, keepdim=True)
 
 
 def _rows_sum_to_one(answer: Answer) -> Finding | None:
@@ -132,7 +127,7 @@ MASKED_SOFTMAX = exercise(
             "`exp(1000)` 溢出成无穷：取指数之前先减去一行的最大值，或者交给 `softmax`。",
             "`exp(1000)` overflows to infinity: subtract the row's maximum before the exponential,"
             " or leave it to `softmax`.",
-            _bare_exponentials,
+            lambda s, m: shares(s.exp() * m),
             lambda s, m: (s.exp() * m) / ((s.exp() * m).sum(dim=-1, keepdim=True) + 1e-9),
         ),
         "in-place": wrong(
@@ -295,11 +290,6 @@ def _of_scores(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tenso
     return attend
 
 
-def _bare_attention(scores: Tensor, mask: Tensor) -> Tensor:
-    likeness = scores.exp() * mask
-    return likeness / likeness.sum(dim=-1, keepdim=True).clamp(min=1e-9)
-
-
 SCALED_DOT_PRODUCT = exercise(
     "scaled-dot-product",
     "写 `attend(queries, keys, values, mask)`：缩放点积注意力，mask 为 True 表示可以看；"
@@ -382,7 +372,9 @@ SCALED_DOT_PRODUCT = exercise(
             ),
         ),
         "no-softmax": wrong(*hints.NO_SOFTMAX, _of_scores(torch.mul)),
-        "bare-exponentials": wrong(*hints.EXPONENTIALS_OVERFLOW, _of_scores(_bare_attention)),
+        "bare-exponentials": wrong(
+            *hints.EXPONENTIALS_OVERFLOW, _of_scores(lambda s, m: shares(s.exp() * m, floor=1e-9))
+        ),
     },
 )
 
@@ -411,11 +403,6 @@ def _additive(hidden: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tenso
     return score
 
 
-def _plain_sum(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    q, k = _projected(queries, keys, W_q, W_k)
-    return torch.tanh(q + k).sum(dim=-1)
-
-
 _RIGHT = _additive(lambda q, k: torch.tanh(q + k))
 
 
@@ -426,11 +413,6 @@ def _afterwards(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return change(_RIGHT(queries, keys, W_q, W_k, w_v), *W_q.shape)
 
     return score
-
-
-def _mean(queries: Tensor, keys: Tensor, W_q: Tensor, W_k: Tensor, w_v: Tensor) -> Tensor:
-    q, k = _projected(queries, keys, W_q, W_k)
-    return torch.tanh(q + k).mean(dim=-1)
 
 
 ADDITIVE_SCORE = exercise(
@@ -468,8 +450,8 @@ ADDITIVE_SCORE = exercise(
         "plain-sum": wrong(
             "最后要与 `w_v` 做内积，不是把各分量直接相加。",
             "The last step is a product with `w_v`, not the plain sum of the components.",
-            _plain_sum,
-            _mean,
+            lambda q, k, W_q, W_k, w_v: torch.add(*_projected(q, k, W_q, W_k)).tanh().sum(dim=-1),
+            lambda q, k, W_q, W_k, w_v: torch.add(*_projected(q, k, W_q, W_k)).tanh().mean(dim=-1),
         ),
         "transposed": wrong(
             "行是查询，列是键：结果转置了。",

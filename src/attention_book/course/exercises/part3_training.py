@@ -148,11 +148,6 @@ def _appended(sentences: list[Ids], padding: int) -> tuple[Tensor, Tensor]:
     return result
 
 
-def _mask_from_ids(sentences: list[Ids], padding: int) -> tuple[Tensor, Tensor]:
-    ids = _padded(sentences, padding)[0]
-    return ids, ids != padding
-
-
 PAD_BATCH = exercise(
     "pad-batch",
     "写 `pad(sentences, padding)`：把编号的列表装进一个张量，短句后面补 padding；连同掩码一起返"
@@ -207,7 +202,7 @@ PAD_BATCH = exercise(
             "掩码是从编号猜出来的：句子里有编号等于 padding 的词，就把它也遮住了。按句子的长度来。",
             "The mask is guessed from the ids: a word whose id equals padding is hidden as well. Go"
             " by the lengths of the sentences.",
-            _mask_from_ids,
+            lambda rows, pad: (_padded(rows, pad)[0], _padded(rows, pad)[0] != pad),
         ),
         "zeros": wrong(
             "补的总是 0：要补 `padding`。",

@@ -54,11 +54,6 @@ def _of_totals(
     return lambda scores, log_probs, width: _best(combine(scores[:, None], log_probs), width)
 
 
-def _swapped(scores: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-    found, beams, tokens = _best(scores[:, None] + log_probs, width)
-    return found, tokens, beams
-
-
 def _each_beam(scores: Tensor, log_probs: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
     found, tokens = (scores[:, None] + log_probs).max(dim=-1)
     order = found.argsort(descending=True)[:width]
@@ -72,11 +67,6 @@ def _worst(scores: Tensor, log_probs: Tensor, width: int) -> Step:
     totals = scores[:, None] + log_probs
     values, places = totals.flatten().topk(width, largest=False)
     return values, places // totals.shape[-1], places % totals.shape[-1]
-
-
-def _reversed(scores: Tensor, log_probs: Tensor, width: int) -> Step:
-    values, beams, tokens = _best(scores[:, None] + log_probs, width)
-    return values.flip(0), beams.flip(0), tokens.flip(0)
 
 
 def _by_beams(scores: Tensor, log_probs: Tensor, width: int) -> Step:
@@ -121,14 +111,14 @@ BEAM_STEP = exercise(
             "词与束颠倒了：先返回束的编号，再返回词的编号；拉平之后，整除得到束，余数是词。",
             "Beam and token are swapped: return the beam's number first. Of a flattened place, the"
             " quotient is the beam and the remainder the token.",
-            _swapped,
+            lambda s, logs, width: tuple(_best(s[:, None] + logs, width)[i] for i in (0, 2, 1)),
         ),
         "worst-first": wrong(
             "次序反了：对数概率越接近 0 越好，最好的排在最前。",
             "The wrong way round: the closer to 0 a log-probability the better, and the best come"
             " first.",
             _worst,
-            _reversed,
+            lambda s, logs, width: tuple(x.flip(0) for x in _best(s[:, None] + logs, width)),
         ),
         "width-fixed": wrong(
             "返回几个由 `width` 决定，不由束数决定，也不要写死。",
@@ -372,21 +362,9 @@ def _look(weigh: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
     return look
 
 
-def _over_batch(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, -torch.inf).softmax(dim=0)
-
-
-def _scaled_to_zero(scores: Tensor, mask: Tensor) -> Tensor:
-    return (scores * mask).softmax(dim=-1)
-
-
 def _highest(scores: Tensor, mask: Tensor) -> Tensor:
     seen = scores.masked_fill(~mask, -torch.inf)
     return (seen == seen.amax(dim=-1, keepdim=True)).to(scores.dtype)
-
-
-def _over_all(scores: Tensor, mask: Tensor) -> Tensor:
-    return scores.masked_fill(~mask, -torch.inf).flatten().softmax(dim=0).view_as(scores)
 
 
 _right_look = _look(lambda scores, mask: masked_softmax(scores, mask))
@@ -419,8 +397,8 @@ LOOK = exercise(
             "softmax 沿着批量的轴，成了句子与句子相争：要沿源句的位置。",
             "The softmax runs over the batch: sentences compete with one another. It goes over the"
             " positions of the source.",
-            _look(_over_batch),
-            _look(_over_all),
+            _look(lambda s, m: s.masked_fill(~m, -torch.inf).softmax(dim=0)),
+            _look(lambda s, m: s.masked_fill(~m, -torch.inf).flatten().softmax(dim=0).view_as(s)),
         ),
         "plain-average": wrong(
             "每个词的权重都一样：评分没有用上。",
@@ -436,7 +414,7 @@ LOOK = exercise(
         "scores-set-to-zero": wrong(
             "把评分变成 0 并没有遮住它：`exp(0)` 是 1，不是 0。填 `-inf`。",
             "A score of 0 is not hidden: `exp(0)` is 1, not 0. Fill with `-inf`.",
-            _look(_scaled_to_zero),
+            _look(lambda s, m: (s * m).softmax(dim=-1)),
         ),
         "mask-inverted": [
             wrong(

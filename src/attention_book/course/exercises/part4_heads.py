@@ -13,7 +13,7 @@ from attention_book.attention import (
     split_heads,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import exercise, probe, wrong
+from attention_book.course.exercises.core import exercise, probe, shares, wrong
 
 # --- causal-self-attention ---------------------------------------------------------------------
 
@@ -39,15 +39,6 @@ def _of_scores(
 
 def _causal(scores: Tensor) -> Tensor:
     return masked_softmax(scores, causal_mask(len(scores)))
-
-
-def _over_queries(scores: Tensor) -> Tensor:
-    return scores.masked_fill(~causal_mask(len(scores)), -torch.inf).softmax(dim=0)
-
-
-def _bare(scores: Tensor) -> Tensor:
-    likeness = scores.exp().tril()
-    return likeness / likeness.sum(dim=-1, keepdim=True)
 
 
 CAUSAL_SELF_ATTENTION = exercise(
@@ -149,7 +140,14 @@ CAUSAL_SELF_ATTENTION = exercise(
             _of_scores(_causal, lambda x, W_k, W_v: W_v.shape[-1]),
             _of_scores(_causal, lambda x, W_k, W_v: len(x)),
         ),
-        "wrong-axis": wrong(*hints.OVER_OTHER_AXIS, _of_scores(_over_queries)),
+        "wrong-axis": wrong(
+            *hints.OVER_OTHER_AXIS,
+            _of_scores(
+                lambda scores: scores.masked_fill(~causal_mask(len(scores)), -torch.inf).softmax(
+                    dim=0
+                )
+            ),
+        ),
         "queries-and-keys-swapped": wrong(
             "查询与键对调了：评分是 q·k，行是查询，列是键。",
             "Queries and keys are swapped: scores are q·k, with queries in rows and keys in"
@@ -161,18 +159,15 @@ CAUSAL_SELF_ATTENTION = exercise(
             "A score of 0 does not hide the future: `exp(0)` is 1, not 0. Fill with `-inf`.",
             _of_scores(lambda scores: scores.tril().softmax(dim=-1)),
         ),
-        "bare-exponentials": wrong(*hints.EXPONENTIALS_OVERFLOW, _of_scores(_bare)),
+        "bare-exponentials": wrong(
+            *hints.EXPONENTIALS_OVERFLOW, _of_scores(lambda scores: shares(scores.exp().tril()))
+        ),
         "sign": wrong(*hints.LIKENESS_REVERSED, _of_scores(lambda scores: _causal(-scores))),
     },
 )
 
 
 # --- split-heads -------------------------------------------------------------------------------
-
-
-def _split_by_view(x: Tensor, num_heads: int) -> Tensor:
-    batch, position, d_model = x.shape
-    return x.reshape(batch, num_heads, position, d_model // num_heads)
 
 
 SPLIT_HEADS = exercise(
@@ -198,7 +193,7 @@ SPLIT_HEADS = exercise(
             "The shape is right and the contents are not: `view` goes by the order in memory, and a"
             " head gets a mixture of positions. Split the feature axis into (head, feature) first,"
             " then swap the axes of heads and positions.",
-            _split_by_view,
+            lambda x, h: x.reshape(len(x), h, x.shape[1], -1),
         ),
         "no-swap": wrong(
             "拆开了，还没有换轴：头的轴要排在位置之前。",
@@ -258,11 +253,6 @@ SPLIT_HEADS = exercise(
 # --- merge-heads -------------------------------------------------------------------------------
 
 
-def _merged_by_view(heads: Tensor) -> Tensor:
-    batch, num_heads, position, d_k = heads.shape
-    return heads.reshape(batch, position, num_heads * d_k)
-
-
 MERGE_HEADS = exercise(
     "merge-heads",
     "写 `merge_heads(heads)`：`split_heads` 的逆，从（批量，头，位置，特征）到（批量，位置，"
@@ -286,7 +276,7 @@ MERGE_HEADS = exercise(
             "合并之前要先把头和位置换回来；不换，一个位置的输出就由别的位置拼成，未来也会漏进来。",
             "Swap heads and positions back before merging; otherwise the output of a position is"
             " put together from others, and the future leaks in as well.",
-            _merged_by_view,
+            lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
         ),
         "features-dealt-out": wrong(
             "一个头的特征要连在一起：合并前的次序是（头，特征），不是（特征，头）。",

@@ -30,16 +30,6 @@ def _alternating(angles: Tensor) -> Tensor:
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
 
 
-def _halves(num_positions: int, d_model: int) -> Tensor:
-    angles = _angles(num_positions, d_model)
-    return torch.cat((angles.sin(), angles.cos()), dim=-1)
-
-
-def _cosine_first(num_positions: int, d_model: int) -> Tensor:
-    angles = _angles(num_positions, d_model)
-    return torch.stack((angles.cos(), angles.sin()), dim=-1).flatten(-2)
-
-
 def _own_frequencies(num_positions: int, d_model: int) -> Tensor:
     column = torch.arange(d_model)
     angles = torch.arange(num_positions)[:, None] * 10000.0 ** (-column / d_model)
@@ -74,10 +64,14 @@ SINUSOIDS = exercise(
             "前一半是正弦，后一半是余弦：这样也行得通，但这里要的是交替排列。",
             "Sines in the first half, cosines in the second: that works as well, but here they"
             " should alternate.",
-            _halves,
+            lambda n, d: torch.cat((_angles(n, d).sin(), _angles(n, d).cos()), dim=-1),
         ),
         "cosine-first": wrong(
-            "正弦在先，余弦在后。", "The sine comes first, then the cosine.", _cosine_first
+            "正弦在先，余弦在后。",
+            "The sine comes first, then the cosine.",
+            lambda n, d: torch.stack((_angles(n, d).cos(), _angles(n, d).sin()), dim=-1).flatten(
+                -2
+            ),
         ),
         "wrong-exponent": wrong(
             "频率不对：第 i 对（从 0 数起）的频率是 10000 的 −2i/d 次方，一对正弦余弦共用一个。",
@@ -325,12 +319,6 @@ ROTARY = exercise(
 # --- rotary-attention --------------------------------------------------------------------------
 
 
-def _turned_back(x: Tensor, offset: int) -> Tensor:
-    cos, sin = _turns(x, offset).cos(), _turns(x, offset).sin()
-    a, b = x[..., 0::2], x[..., 1::2]
-    return torch.stack((a * cos + b * sin, b * cos - a * sin), dim=-1).flatten(-2)
-
-
 def _of_turned_scores(
     weigh: Callable[[Tensor], Tensor], power: float = -0.5, *, last: bool = False
 ) -> Callable[..., Tensor]:
@@ -391,7 +379,7 @@ ROTARY_ATTENTION = exercise(
             "查询与键转的方向相反：评分就取决于位置之和，不是之差。",
             "Queries and keys are turned in opposite directions: the score depends on the sum of"
             " positions, not on their difference.",
-            lambda q, k, v: dot_product_attention(_rotated(q, 0), _turned_back(k, 0), v),
+            lambda q, k, v: dot_product_attention(_rotated(q, 0), _backwards(k, 0), v),
         ),
         "queries-at-the-end": wrong(
             "查询的位置也从 0 数起，不是接在末尾。",

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import causal_mask, dot_product_attention, masked_softmax
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Named, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Named, Probe, exercise, probe, shares, wrong
 from attention_book.foundations.bilingual import Bilingual
 
 # --- cached-step -------------------------------------------------------------------------------
@@ -41,18 +41,9 @@ def _looks(look: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Callable[..., St
     return step
 
 
-def _weights_of(scores: Tensor) -> Tensor:
-    return scores.exp() / scores.exp().sum(dim=-1, keepdim=True)
-
-
 def _query_as_it_is(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
     k, v = torch.cat((k, x @ W_k)), torch.cat((v, x @ W_v))
     return dot_product_attention(x, k, v), k, v
-
-
-def _appended_twice(x: Tensor, k: Tensor, v: Tensor, W_q: Tensor, W_k: Tensor, W_v: Tensor) -> Step:
-    once = _cached(x, k, v, W_q, W_k, W_v)
-    return _cached(x, once[1], once[2], W_q, W_k, W_v)
 
 
 CACHED_STEP = exercise(
@@ -120,7 +111,7 @@ CACHED_STEP = exercise(
         "bare-exponentials": wrong(
             "评分大时指数溢出成无穷：交给 `softmax`。",
             "For large scores the exponential overflows to infinity: leave it to `softmax`.",
-            _looks(lambda q, k, v: _weights_of(q @ k.mT / q.shape[-1] ** 0.5) @ v),
+            _looks(lambda q, k, v: shares((q @ k.mT / q.shape[-1] ** 0.5).exp()) @ v),
         ),
         "weights-transposed": wrong(
             "投影是 `x @ W`，W 不转置。",
@@ -133,7 +124,9 @@ CACHED_STEP = exercise(
             _query_as_it_is,
         ),
         "appended-twice": wrong(
-            "新词接了两次。", "The new word was appended twice.", _appended_twice
+            "新词接了两次。",
+            "The new word was appended twice.",
+            lambda x, k, v, *W: _cached(x, *_cached(x, k, v, *W)[1:], *W),
         ),
     },
 )

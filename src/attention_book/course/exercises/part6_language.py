@@ -10,7 +10,7 @@ from attention_book.attention import (
     mask_from_lengths,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, shares, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.decoding import next_distribution
 from attention_book.foundations.bilingual import Bilingual
@@ -46,17 +46,6 @@ def _kept(probabilities: Tensor, p: float, *, crossing: bool) -> Tensor:
     return torch.zeros_like(kept).scatter(0, order, kept)
 
 
-def _without_crossing(probabilities: Tensor, p: float) -> Tensor:
-    kept = _kept(probabilities, p, crossing=False)
-    return kept / kept.sum()
-
-
-def _in_order_of_the_vocabulary(probabilities: Tensor, p: float) -> Tensor:
-    before = probabilities.cumsum(dim=0) - probabilities
-    kept = probabilities.where(before < p, 0.0)
-    return kept / kept.sum()
-
-
 def _left_sorted(probabilities: Tensor, p: float) -> Tensor:
     return _nucleus(probabilities, p).sort(descending=True).values
 
@@ -84,11 +73,6 @@ def _least_first(probabilities: Tensor, p: float) -> Tensor:
     values, order = probabilities.sort()
     kept = values.where(values.cumsum(dim=0) - values < p, 0.0)
     return torch.zeros_like(kept).scatter(0, order, kept / kept.sum())
-
-
-def _evenly(probabilities: Tensor, p: float) -> Tensor:
-    kept = (_nucleus(probabilities, p) > 0).float()
-    return kept / kept.sum()
 
 
 def _dropped_is_zero(answer: Answer) -> Finding | None:
@@ -128,7 +112,7 @@ TOP_P = exercise(
             "一个词也不剩。",
             "The word that crosses the threshold stays: ask whether the sum before it reaches p."
             " Otherwise no word is left where p is below the largest probability.",
-            _without_crossing,
+            lambda x, p: shares(_kept(x, p, crossing=False)),
         ),
         "not-renormalized": wrong(
             "留下的概率加起来不到 1：还要除以它们的总和。",
@@ -139,7 +123,7 @@ TOP_P = exercise(
             "累加之前要先按概率从大到小排：现在是照词表的次序加的。",
             "Sort from the most probable word down before adding up; now the order is that of the"
             " vocabulary.",
-            _in_order_of_the_vocabulary,
+            lambda x, p: shares(x.where(x.cumsum(dim=0) - x < p, 0.0)),
         ),
         "left-sorted": wrong(
             "概率排过序，却没有放回原处：第 i 个数要是第 i 个词的。",
@@ -186,7 +170,7 @@ TOP_P = exercise(
         "even": wrong(
             "留下的词成了一样可能：它们之间的比例不变。",
             "The words that are kept have become equally probable: their ratios stay.",
-            _evenly,
+            lambda x, p: shares((_nucleus(x, p) > 0).float()),
         ),
         "nothing-dropped": wrong(
             "一个词也没有去掉。",

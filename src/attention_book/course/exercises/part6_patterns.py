@@ -191,21 +191,6 @@ def _without_residual(mask: Tensor) -> int | None:
     return None
 
 
-def _from_one(mask: Tensor) -> int | None:
-    needed = _layers_needed(mask)
-    return None if needed is None else max(needed, 1)
-
-
-def _one_more(mask: Tensor) -> int | None:
-    needed = _layers_needed(mask)
-    return None if needed is None else needed + 1
-
-
-def _one_less(mask: Tensor) -> int | None:
-    needed = _layers_needed(mask)
-    return None if needed is None else needed - 1
-
-
 def _squared(mask: Tensor) -> int | None:
     reached = mask | torch.eye(len(mask), dtype=torch.bool)
     for num_layers in range(1, len(mask) + 1):
@@ -213,6 +198,16 @@ def _squared(mask: Tensor) -> int | None:
             return num_layers
         reached = (reached.float() @ reached.float()) > 0
     return None
+
+
+def _of_needed(change: Callable[[int, int], int | None]) -> Answer:
+    """Return an answer that makes something of the right number and of the number of positions."""
+
+    def answer(mask: Tensor) -> int | None:
+        needed = _layers_needed(mask)
+        return None if needed is None else change(needed, len(mask))
+
+    return answer
 
 
 def _instead_of_none(value: Callable[[Tensor], int | float]) -> Answer:
@@ -228,11 +223,6 @@ def _until_nothing_is_new(mask: Tensor) -> int:
     while not torch.equal(reach(mask, num_layers), reach(mask, num_layers + 1)):
         num_layers += 1
     return num_layers
-
-
-def _too_early(mask: Tensor) -> int | None:
-    needed = _layers_needed(mask)
-    return None if needed is None or needed >= len(mask) - 1 else needed
 
 
 LAYERS_NEEDED = exercise(
@@ -253,14 +243,14 @@ LAYERS_NEEDED = exercise(
         "single-position": wrong(
             "只有一个位置时不需要任何一层：先检查，再加层。",
             "A single position needs no layer at all: check first, then add a layer.",
-            _from_one,
+            _of_needed(lambda n, size: max(n, 1)),
         ),
         "off-by-one": wrong(
             "差了一层：0 层之后每个位置只有自己，第 1 层之后才是掩码（并上自己）。",
             "One layer off: after 0 layers a position has only itself, and the mask (with itself)"
             " is what it has after the first.",
-            _one_more,
-            _one_less,
+            _of_needed(lambda n, size: n + 1),
+            _of_needed(lambda n, size: n - 1),
         ),
         "squared": wrong(
             "把结果自乘，层数就翻倍：1、2、4、8 层；每加一层，只再乘一次掩码。",
@@ -282,7 +272,7 @@ LAYERS_NEEDED = exercise(
             "放弃得太早：n 个位置时最长的路是 n−1 步，n−1 层也要试。",
             "It gives up too early: among n positions the longest way has n−1 steps, so try n−1"
             " layers, too.",
-            _too_early,
+            _of_needed(lambda n, size: None if n >= size - 1 else n),
         ),
         "one-position-alone": wrong(
             "只看了第一个位置：每个位置都要到得了每个位置，看整个矩阵。",

@@ -46,10 +46,6 @@ def _mase(
     return mase
 
 
-def _root_mean_square(difference: Tensor) -> Tensor:
-    return difference.square().mean().sqrt()
-
-
 def _signed_unit(past: Tensor, period: int) -> Tensor:
     return (past[period:] - past[:-period]).mean()
 
@@ -87,7 +83,7 @@ MASE = exercise(
         "squared": wrong(
             "误差先平方了：这里要的是绝对值的平均。",
             "The errors were squared: take the mean of absolute values.",
-            _mase(error=_root_mean_square),
+            _mase(error=lambda e: e.square().mean().sqrt()),
         ),
         "signed": wrong(
             "正负误差互相抵消了：先取绝对值，再求平均。",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, shares, wrong
 from attention_book.course.exercises.verdict import Finding
 from attention_book.decoding import residual_distribution
 from attention_book.foundations.bilingual import Bilingual
@@ -198,16 +198,6 @@ def _absolute(p: Tensor, q: Tensor) -> Tensor:
     return apart / apart.sum() if apart.sum() > 0 else p
 
 
-def _nan_where_equal(p: Tensor, q: Tensor) -> Tensor:
-    rest = (p - q).clamp(min=0)
-    return rest / rest.sum()
-
-
-def _zeros_where_equal(p: Tensor, q: Tensor) -> Tensor:
-    rest = (p - q).clamp(min=0)
-    return rest / rest.sum().clamp(min=1e-30)
-
-
 def _accepted_part(p: Tensor, q: Tensor) -> Tensor:
     both = torch.minimum(p, q)
     return both / both.sum() if both.sum() > 0 else p
@@ -260,12 +250,12 @@ DRAW_THE_REST = exercise(
         "nan-where-equal": wrong(
             "两个分布相同时，差全是 0，0/0 是 NaN。",
             "Where the two are equal all differences are 0, and 0/0 is NaN.",
-            _nan_where_equal,
+            lambda p, q: shares((p - q).clamp(min=0)),
         ),
         "zeros": wrong(
             "两个分布相同时得到的全是 0，不是分布：返回 p。",
             "Where the two are equal all come out as 0, which is no distribution: return p.",
-            _zeros_where_equal,
+            lambda p, q: shares((p - q).clamp(min=0), floor=1e-30),
         ),
         "softmax": wrong(
             "归一化是除以总和，不是 softmax：差是 0 的词不该再抽到。",

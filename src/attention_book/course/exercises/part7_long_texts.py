@@ -439,11 +439,6 @@ def _counted_twice(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, 
     return q @ after + (q @ k.T).tril() @ v, after
 
 
-def _state_first(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-    outputs, after = _chunk(s, q, k, v)
-    return after, outputs
-
-
 def _outputs_scaled(s: Tensor, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     outputs, after = _chunk(s, q, k, v)
     return outputs / k.shape[-1] ** 0.5, after
@@ -495,7 +490,7 @@ CHUNKED_SUM = exercise(
         "other-order": wrong(
             "次序反了：先是输出，后是状态。",
             "The wrong order: the outputs come first, then the state.",
-            _state_first,
+            lambda s, q, k, v: _chunk(s, q, k, v)[::-1],
         ),
         "scaled": wrong(
             "不除以 √d：状态里的和没有缩放，两部分要一致。",

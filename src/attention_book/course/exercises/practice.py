@@ -9,7 +9,16 @@ from torch.nn import functional as F
 
 from attention_book.attention import dot_product_attention, mask_from_ignore, mask_from_lengths
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Named, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import (
+    Answer,
+    Law,
+    Named,
+    Probe,
+    exercise,
+    probe,
+    shares,
+    wrong,
+)
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -191,41 +200,14 @@ def _visible(x: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(x.shape[-2]) < lengths[:, None, None]
 
 
-def _healthy(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, _visible(x, lengths))
-
-
-def _deaf(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x)
-
-
-def _one_too_many(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, _visible(x, lengths + 1))
-
-
-def _first_length_for_all(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, _visible(x, lengths[:1].expand_as(lengths)))
-
-
-def _inverted(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, ~_visible(x, lengths))
-
-
-def _last_word_lost(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, _visible(x, lengths - 1))
-
-
-def _longest_for_all(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, _visible(x, lengths.max().expand_as(lengths)))
+def _attending(seen: Callable[[Tensor, Tensor], Tensor | None]) -> Padded:
+    """Return self-attention where a mask of x and the lengths says what is seen."""
+    return lambda x, lengths: dot_product_attention(x, x, x, seen(x, lengths))
 
 
 def _first_sentence_only(x: Tensor, lengths: Tensor) -> Tensor:
     whole = torch.full_like(lengths, x.shape[-2])
-    return dot_product_attention(x, x, x, _visible(x, torch.cat((lengths[:1], whole[1:]))))
-
-
-def _one_place_hidden(x: Tensor, lengths: Tensor) -> Tensor:
-    return dot_product_attention(x, x, x, torch.arange(x.shape[-2]) != lengths[:, None, None])
+    return _visible(x, torch.cat((lengths[:1], whole[1:])))
 
 
 def _zeroed_afterwards(x: Tensor, lengths: Tensor) -> Tensor:
@@ -234,22 +216,64 @@ def _zeroed_afterwards(x: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _implementations() -> Iterator[Probe]:
-    for function, about in (
-        (_deaf, Bilingual("实现不理会长度", "the implementation ignores the lengths")),
-        (_inverted, Bilingual("实现把掩码弄反了", "the implementation inverts the mask")),
-        (_one_too_many, Bilingual("实现多看了一个", "the implementation looks at one too many")),
-        (_last_word_lost, Bilingual("实现漏了最后一个真词", "the last real word is left out")),
-        (_first_length_for_all, Bilingual("各句都用了第一句的长度", "one length is used for all")),
-        (_longest_for_all, Bilingual("各句都用了最长的长度", "the longest length is used for all")),
-        (_first_sentence_only, Bilingual("只遮了第一句", "only the first sentence is masked")),
-        (_one_place_hidden, Bilingual("只遮了一个填充", "one place of padding alone is hidden")),
+    for name, function, zh, en in (
         (
-            _zeroed_afterwards,
-            Bilingual("softmax 之后才置零", "weights are zeroed after the softmax"),
+            "deaf",
+            _attending(lambda x, n: None),
+            "实现不理会长度",
+            "the implementation ignores the lengths",
         ),
-        (_healthy, Bilingual("实现是对的", "the implementation is right")),
+        (
+            "inverted",
+            _attending(lambda x, n: ~_visible(x, n)),
+            "实现把掩码弄反了",
+            "the implementation inverts the mask",
+        ),
+        (
+            "one-too-many",
+            _attending(lambda x, n: _visible(x, n + 1)),
+            "实现多看了一个",
+            "the implementation looks at one too many",
+        ),
+        (
+            "last-word-lost",
+            _attending(lambda x, n: _visible(x, n - 1)),
+            "实现漏了最后一个真词",
+            "the last real word is left out",
+        ),
+        (
+            "first-length-for-all",
+            _attending(lambda x, n: _visible(x, n[:1].expand_as(n))),
+            "各句都用了第一句的长度",
+            "one length is used for all",
+        ),
+        (
+            "longest-for-all",
+            _attending(lambda x, n: _visible(x, n.max().expand_as(n))),
+            "各句都用了最长的长度",
+            "the longest length is used for all",
+        ),
+        (
+            "first-sentence-only",
+            _attending(_first_sentence_only),
+            "只遮了第一句",
+            "only the first sentence is masked",
+        ),
+        (
+            "one-place-hidden",
+            _attending(lambda x, n: torch.arange(x.shape[-2]) != n[:, None, None]),
+            "只遮了一个填充",
+            "one place of padding alone is hidden",
+        ),
+        (
+            "zeroed-afterwards",
+            _zeroed_afterwards,
+            "softmax 之后才置零",
+            "weights are zeroed after the softmax",
+        ),
+        ("healthy", _attending(_visible), "实现是对的", "the implementation is right"),
     ):
-        yield Probe((Named(function.__name__[1:].replace("_", "-"), function),), about)
+        yield probe((Named(name, function),), zh, en)
 
 
 def _strict(attention: Padded) -> bool:
@@ -411,11 +435,6 @@ def _kept_weights(queries: Tensor, keys: Tensor, ignore: Tensor) -> Tensor:
     return _scores(queries, keys).softmax(dim=-1) * (1 - ignore)
 
 
-def _too_late(queries: Tensor, keys: Tensor, values: Tensor, ignore: Tensor) -> Tensor:
-    weights = _kept_weights(queries, keys, ignore)
-    return weights / weights.sum(dim=-1, keepdim=True) @ values
-
-
 def _scores(queries: Tensor, keys: Tensor) -> Tensor:
     return queries @ keys.mT / math.sqrt(keys.shape[-1])
 
@@ -489,7 +508,7 @@ IGNORE_MASK = exercise(
             "之前遮评分。",
             "Masked after the softmax: where an ignored score is high all other weights are 0, and"
             " divided by their sum they are NaN. Mask the scores, before it.",
-            _too_late,
+            lambda q, k, v, m: shares(_kept_weights(q, k, m)) @ v,
         ),
         "not-scaled": wrong(
             *hints.NOT_SCALED,
@@ -538,11 +557,6 @@ def _with_scores(change: Callable[[Tensor, Tensor], Tensor]) -> Answer:
         return change(query @ keys.mT, keys).softmax(dim=-1) @ values
 
     return look
-
-
-def _overflowing(query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    parts = _scores(query, keys).exp()
-    return parts / parts.sum(dim=-1, keepdim=True) @ values
 
 
 def _order_is_free(answer: Answer) -> Finding | None:
@@ -625,7 +639,7 @@ CONTENT_ATTENTION = exercise(
             "评分很高时 `exp` 溢出，很低时全是 0，商是 NaN：用 `softmax`，它先减去最大值。",
             "`exp` overflows where scores are high, and is 0 where they are low; the ratio is NaN."
             " Use `softmax`, which subtracts the largest first.",
-            _overflowing,
+            lambda q, k, v: shares(_scores(q, k).exp()) @ v,
         ),
     },
     laws=(

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import Probe, exercise, probe, shares, wrong
 from attention_book.foundations.bilingual import Bilingual
 
 # --- broadcast ---------------------------------------------------------------------------------
@@ -297,10 +297,6 @@ def _of_the_right_word(log_weights: Tensor, targets: Tensor) -> Tensor:
     return -log_weights.gather(-1, targets[:, None]).mean()
 
 
-def _bare(logits: Tensor) -> Tensor:
-    return logits.exp() / logits.exp().sum(dim=-1, keepdim=True)
-
-
 CROSS_ENTROPY = exercise(
     "cross-entropy",
     "写 `loss(logits, targets)`：每一行是一个位置，列是词；返回正确的词的概率的负对数，"
@@ -347,7 +343,7 @@ CROSS_ENTROPY = exercise(
             lambda x, y: _of_the_right_word(x.softmax(dim=-1).log(), y),
             lambda x, y: _of_the_right_word((x.softmax(dim=-1) + 1e-9).log(), y),
             lambda x, y: _of_the_right_word(x.softmax(dim=-1).clamp(min=1e-7).log(), y),
-            lambda x, y: _of_the_right_word(_bare(x).log(), y),
+            lambda x, y: _of_the_right_word(shares(x.exp()).log(), y),
             lambda x, y: _of_the_right_word(x - x.exp().sum(dim=-1, keepdim=True).log(), y),
         ),
         "sign": wrong(
