@@ -156,7 +156,7 @@ def test_the_list_follows_values_words_and_titles(book):
     book.build()
     assert "43.0" in book.page("claims")
     assert "42.0" not in book.page("claims")
-    (book.html / "claims.html").write_text("as it was", encoding="utf8")
+    (book.written / "claims.html").write_text("as it was", encoding="utf8")
     book.write(b=chapter(answer=43) + "\nMore prose.\n")
     book.build()
     assert book.page("claims") == "as it was", "prose elsewhere writes no list"

@@ -32,6 +32,7 @@ FAMILIES = (
 KEPT = (
     "d-none", "d-flex", "d-print-none", "align-items-center", "btn-outline-none", "border-0",
     "col-align-[lcr]",  # KaTeX's columns
+    "me-1",  # in the menu of color modes of the theme's 0.20
 )  # fmt: skip
 _UNUSED = re.compile(r"\.(?:" + "|".join(FAMILIES) + ")")
 _NEVER = re.compile(r"\.(?:" + "|".join(KEPT) + r")(?![\w-])")
