@@ -4,8 +4,8 @@ import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
 import yaml
+from offenders import no_offenders
 
 ROOT = Path(__file__).resolve().parents[1]
 EXTENSIONS = ROOT / "book" / "_ext"
@@ -65,13 +65,15 @@ def test_the_packages_are_those_of_the_settings() -> None:
     assert {package(name) for name in MODULES} == set(ARROWS), "a module outside the packages"
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_imports_follow_the_arrows(name: str) -> None:
-    allowed = ARROWS[package(name)] | {package(name)}
-    wrong = {each for each in imported(MODULES[name]) if of_ours(each)}
-    wrong = {each for each in wrong if package(each) not in allowed}
-    wrong |= {each for each in imported(MODULES[name]) if package(each) == "attention_book"}
-    assert not wrong, f"{name} may import from {sorted(allowed)} alone"
+def test_imports_follow_the_arrows() -> None:
+    def check(name: str) -> None:
+        allowed = ARROWS[package(name)] | {package(name)}
+        wrong = {each for each in imported(MODULES[name]) if of_ours(each)}
+        wrong = {each for each in wrong if package(each) not in allowed}
+        wrong |= {each for each in imported(MODULES[name]) if package(each) == "attention_book"}
+        assert not wrong, f"imports {sorted(wrong)}, may import from {sorted(allowed)} alone"
+
+    no_offenders(check, MODULES)
 
 
 def test_imports_run_in_no_circle() -> None:
@@ -82,17 +84,20 @@ def test_imports_run_in_no_circle() -> None:
     assert list(TopologicalSorter(arrows).static_order())  # raises CycleError
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_says_what_it_holds_in_one_line(name: str) -> None:
-    first = (ast.get_docstring(MODULES[name]) or "").partition("\n")[0]
-    assert first.endswith((".", "?")), f"{name} begins {first!r}"
+def test_a_module_says_what_it_holds_in_one_line() -> None:
+    firsts = {
+        name: (ast.get_docstring(tree) or "").partition("\n")[0] for name, tree in MODULES.items()
+    }
+    assert {name: line for name, line in firsts.items() if not line.endswith((".", "?"))} == {}
 
 
-@pytest.mark.parametrize("name", ARROWS)
-def test_a_package_tells_its_job(name: str) -> None:
-    text = (EXTENSIONS / name / "README.md").read_text(encoding="utf8")
-    assert text.startswith(f"# {name}\n")
-    parts = [path for path in (EXTENSIONS / name).iterdir() if path.suffix == ".py"]
-    parts += [path for path in (EXTENSIONS / name).iterdir() if (path / "__init__.py").is_file()]
-    missing = [path.stem for path in parts if path.stem != "__init__" and path.stem not in text]
-    assert not missing, f"book/_ext/{name}/README.md does not name {missing}"
+def test_a_package_tells_its_job() -> None:
+    def check(name: str) -> None:
+        text, folder = (EXTENSIONS / name / "README.md").read_text("utf8"), EXTENSIONS / name
+        assert text.startswith(f"# {name}\n"), "its README begins with its name"
+        parts = [path for path in folder.iterdir() if path.suffix == ".py"]
+        parts += [path for path in folder.iterdir() if (path / "__init__.py").is_file()]
+        missing = [path.stem for path in parts if path.stem != "__init__" and path.stem not in text]
+        assert not missing, f"its README does not name {missing}"
+
+    no_offenders(check, ARROWS)

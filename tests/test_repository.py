@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from offenders import no_offenders
 from skipped import skipped_lines
 
 import attention_book
@@ -230,3 +231,14 @@ def test_skipped_tests_are_told_in_one_line_each():
     recipe = (ROOT / "Makefile").read_text(encoding="utf-8")
     told = re.search(r"(?m)^test: .*\n\t@cat (.*)$", recipe)[1].split()
     assert told == re.findall(r"BOOK_SKIPPED=(\S+) \$\(BIN\)/pytest", recipe)
+
+
+def test_one_test_tells_of_all_that_offend():
+    def check(number):
+        assert number % 2, "even"
+
+    no_offenders(check, (1, 3))
+    with pytest.raises(AssertionError, match=r"2 of 5:\n2: even\n4: even"):
+        no_offenders(check, range(1, 6))
+    with pytest.raises(AssertionError, match="nothing to check"):
+        no_offenders(check, ())

@@ -10,6 +10,7 @@ import pytest
 import torch
 from browser import MISSING, chromium
 from lxml import etree
+from offenders import no_offenders
 
 from attention_book.attention import (
     additive_from_mask,
@@ -42,7 +43,15 @@ NAMES |= {"source", "source_mask", "target_input", "target_output"}
 NAMES |= {"ReLU", "RMSNorm", "SwiGLU", "RoPE", "QK-norm", "norm"}
 NAMES |= {"batch", "position", "head", "query", "d_model", "Transformer"}
 
-everywhere = pytest.mark.parametrize("name", DRAWINGS)
+
+def everywhere(check):
+    """Check each drawing in one test, which tells of all that do not pass."""
+
+    def test():
+        no_offenders(check, DRAWINGS)
+
+    test.__name__ = check.__name__
+    return test
 
 
 def drawing(name: str) -> etree._Element:
@@ -580,13 +589,16 @@ def sheet(browser_type):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("language", ["zh", "en", "both", None])
-@everywhere
-def test_no_text_leaves_its_drawing_or_lies_over_another(sheet, name, language):
+def test_no_text_leaves_its_drawing_or_lies_over_another(sheet, language):
     styles = STYLES.read_text("utf8") + LANGUAGE_STYLES.read_text("utf8")
     attribute = f' data-language="{language}"' if language else ""
-    sheet.set_content(
-        f"<!doctype html><html{attribute}><style>{styles} body {{ margin: 0 }} "
-        "svg { display: block; width: 100%; height: auto }</style>"
-        f"{etree.tostring(drawing(name), encoding='unicode')}"
-    )
-    assert sheet.evaluate(OVERLAPS) == []
+
+    def check(name):
+        sheet.set_content(
+            f"<!doctype html><html{attribute}><style>{styles} body {{ margin: 0 }} "
+            "svg { display: block; width: 100%; height: auto }</style>"
+            f"{etree.tostring(drawing(name), encoding='unicode')}"
+        )
+        assert sheet.evaluate(OVERLAPS) == []
+
+    no_offenders(check, DRAWINGS)

@@ -1,9 +1,10 @@
 """Everything that the book must contain stands in it: each item has a place, each place exists."""
 
 import re
+from functools import cache
 
-import pytest
 import yaml
+from offenders import no_offenders
 from tiny import ROOT
 
 #: The items of each series, first to last.
@@ -21,6 +22,7 @@ def places(item: str) -> list[str]:
     return [found] if isinstance(found, str) else found
 
 
+@cache
 def labels(page: str) -> set[str]:
     text = (BOOK / f"{page}.md").read_text(encoding="utf8")
     return {match[match.lastgroup] for match in LABEL.finditer(text)}
@@ -37,19 +39,23 @@ def test_no_item_stands_twice() -> None:
     assert len(items) == len(set(items)) == len(INVENTORY)
 
 
-@pytest.mark.parametrize("item", INVENTORY)
-def test_each_place_is_in_the_source(item: str) -> None:
-    for place in places(item):
-        page, _, label = place.partition("#")
-        assert (BOOK / f"{page}.md").is_file(), f"{item}: no chapter {page}"
-        assert label in labels(page), f"{item}: {page}.md has no label {label}"
+def test_each_place_is_in_the_source() -> None:
+    def check(item: str) -> None:
+        for place in places(item):
+            page, _, label = place.partition("#")
+            assert (BOOK / f"{page}.md").is_file(), f"no chapter {page}"
+            assert label in labels(page), f"{page}.md has no label {label}"
+
+    no_offenders(check, INVENTORY)
 
 
-@pytest.mark.parametrize("item", [item for item in INVENTORY if item.startswith("E")])
-def test_each_mistake_has_an_entry_and_a_place_that_shows_it(item: str) -> None:
-    entry, place = places(item)
-    assert entry.startswith("mistakes#mistake-")
-    assert not place.startswith("mistakes#")
+def test_each_mistake_has_an_entry_and_a_place_that_shows_it() -> None:
+    def check(item: str) -> None:
+        entry, place = places(item)
+        assert entry.startswith("mistakes#mistake-"), f"its entry is {entry}"
+        assert not place.startswith("mistakes#"), f"its place is {place}"
+
+    no_offenders(check, (item for item in INVENTORY if item.startswith("E")))
 
 
 def test_every_entry_of_the_index_leads_to_a_place() -> None:
