@@ -208,7 +208,7 @@ class Tiny(nn.Module):
 
     def prefill(self, ids, real):
         count, pasts, _ = self.start(len(ids))
-        x = self.embed(ids, torch.arange(ids.shape[1]).expand(ids.shape))
+        x = self.embed(ids, (real.long().cumsum(1) - 1).clamp(min=0))
         after = []
         for block, past in zip(self.blocks, pasts, strict=True):
             x = block(x, real, past)
@@ -246,7 +246,7 @@ def model(fault, cause=None, **options):
         module=tiny,
         window=tiny.blocks[0].attention.window,
         **{
-            "left": True,
+            "padding": ("right", "left"),
             "compiles": True,
             "name": f"model, {fault or 'sound'}",
             **cached,
@@ -340,9 +340,9 @@ def subjects():
         else:
             yield model(fault)
     yield model("mask-ignored", causal=False)
-    yield model("keeps-tensors-of-a-trace", compiles=False, left=False)
+    yield model("keeps-tensors-of-a-trace", compiles=False, padding=("right",))
     yield model("norm-over-time", "no-causal-mask")
-    yield model("cache-window", window=3, chunks=False, prefill=None, left=False)
+    yield model("cache-window", window=3, chunks=False, prefill=None, padding=("right",))
     yield model("always-causal", causal=False)
     for fault in (
         "softmax-over-queries",

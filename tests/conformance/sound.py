@@ -86,7 +86,7 @@ def _of_torch():
             width=16,
             mask="blocked",
             module=heads,
-            left=True,
+            padding=("right", "left"),
             positions=False,
             parts=parts,
             merge=lambda t, heads=heads: heads.out_proj(t.transpose(1, 2).flatten(2)),
@@ -99,7 +99,7 @@ def _of_torch():
         width=16,
         mask="blocked",
         module=encoder,
-        left=True,
+        padding=("right", "left"),
         positions=False,
         name="torch TransformerEncoder",
     )
@@ -145,7 +145,7 @@ def _models_of_transformers():
             module=found,
             causal=True,
             positions=True,
-            left=True,
+            padding=("right", "left"),
             start=lambda batch: None,
             step=step,
             window=7 if name == "Mistral" else None,  # 4 in each of two layers

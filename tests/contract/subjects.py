@@ -80,6 +80,8 @@ from attention_book.models.recurrent.config import ATTENTION_KINDS
 from attention_book.models.transformer.layer_config import POSITION_KINDS
 
 WIDTH, HEADS, WORDS = 16, 4, 13
+SIDES = "right", "left"
+ANYWHERE = "right", "left", "between"
 #: Laws about graphs; `tests/contract/test_contract.py` asks for them in a process of their own.
 OF_GRAPHS = "one-graph", "trace"
 
@@ -113,18 +115,22 @@ def with_graphs() -> list[Kernel | Sequence]:
 
 
 def _dot_products() -> Iterator[Kernel]:
-    yield Kernel(dot_product_attention, hidden="anything", name="dot_product_attention")
+    yield Kernel(
+        dot_product_attention, hidden="anything", dtype=torch.float64, name="dot_product_attention"
+    )
     yield Kernel(
         lambda q, k, v, m: dot_product_attention(q, k, v, m, is_causal=True),
         causal=True,
         square=True,
         hidden="anything",
+        dtype=torch.float64,
         name="dot_product_attention, causal",
     )
     yield Kernel(
         lambda q, k, v, m: dot_product_attention(q, k, v, m, scale=0.3),
         scale=0.3,
         hidden="anything",
+        dtype=torch.float64,
         name="dot_product_attention, scale",
     )
 
@@ -142,16 +148,23 @@ def _dot_products() -> Iterator[Kernel]:
             causal=causal,
             square=causal,
             hidden="anything",
+            dtype=torch.float64,
             name=f"dot_product_attention, bias{', causal' * causal}",
         )
     yield Kernel(
-        DotProductAttention(dropout=0.5).eval(), hidden="anything", name="DotProductAttention"
+        DotProductAttention(dropout=0.5).eval(),
+        hidden="anything",
+        dtype=torch.float64,
+        name="DotProductAttention",
     )
     yield Kernel(
-        lambda q, k, v, m: dot_product_weights(q, k, m) @ v, name="dot_product_weights @ v"
+        lambda q, k, v, m: dot_product_weights(q, k, m) @ v,
+        dtype=torch.float64,
+        name="dot_product_weights @ v",
     )
     yield Kernel(
         lambda q, k, v, m: masked_softmax((q * q.shape[-1] ** -0.5) @ k.mT, m) @ v,
+        dtype=torch.float64,
         name="masked_softmax @ v",
     )
 
@@ -170,12 +183,12 @@ def _scores() -> Iterator[Kernel]:
         "ConcatTanhSumScore": (ConcatTanhSumScore(**width, d_hidden=5), False),
     }
     for name, (score, halves) in scores.items():
-        exact = copy.deepcopy(score).double()
         yield Kernel(
-            Attention(score).eval(),
-            reference=partial(_with_score, exact),
+            Attention(score.double()).eval(),
+            reference=partial(_with_score, score),
             width=4 if list(score.parameters()) else 0,
             halves=Kernel.halves if halves else (),
+            dtype=torch.float64,
             name=f"Attention, {name}",
         )
 
@@ -196,11 +209,13 @@ def _tiles() -> Iterator[Kernel]:
             hidden="anything",
             halves=(),  # thousands of keys in tiles of three take too long
             compiles=False,
+            dtype=torch.float64,
             name=f"tiled_attention{', causal' * causal}",
         )
     yield Kernel(
         lambda q, k, v, m: tiled_attention(q, k, v, m, query_tile=64, key_tile=512),
         compiles=False,
+        dtype=torch.float64,
         name="tiled_attention, large tiles",
     )
 
@@ -232,6 +247,7 @@ def _tiles() -> Iterator[Kernel]:
         window=3,
         halves=(),
         compiles=False,
+        dtype=torch.float64,
         name="block_sparse_attention",
     )
 
@@ -243,6 +259,7 @@ def _near() -> Iterator[Kernel]:
             causal=causal,
             square=True,
             window=3,
+            dtype=torch.float64,
             name=f"LocalAttention{', causal' * causal}",
         )
     torch.manual_seed(0)
@@ -411,6 +428,7 @@ def _heads_as_kernels() -> Iterator[Kernel]:
             places=True,
             square=not latent,
             hidden="anything",
+            dtype=torch.float64,
             trains=not latent,  # values have no gradient there, for they are the keys
             compiles=False,
             name=f"{name} (q, k, v, mask)",
@@ -418,8 +436,6 @@ def _heads_as_kernels() -> Iterator[Kernel]:
 
 
 def _heads_as_kernel(name: str, module: MultiHeadAttention, with_cache: bool) -> Kernel:
-    exact = copy.deepcopy(module).double()
-
     def call(q: Tensor, k: Tensor, v: Tensor, m: Tensor | None = None) -> Tensor:
         if with_cache:
             return module(q, module.project(k, v), mask=m, offset=k.shape[-2] - q.shape[-2])
@@ -427,12 +443,12 @@ def _heads_as_kernel(name: str, module: MultiHeadAttention, with_cache: bool) ->
 
     def reference(q: Tensor, k: Tensor, v: Tensor, m: Tensor | None, **more) -> Tensor:
         offset = k.shape[-2] - q.shape[-2] if with_cache else 0
-        asked, found, _ = parts(exact, q[:, 0], k[:, 0], v[:, 0], offset)
-        _, _, values = parts(exact, q[:, 0], k[:, 0], v[:, 0])
-        bias = exact.positions.bias(asked, k.shape[-2], offset=offset, scale=exact.scale)
-        more["scale"] = exact.scale
+        asked, found, _ = parts(module, q[:, 0], k[:, 0], v[:, 0], offset)
+        _, _, values = parts(module, q[:, 0], k[:, 0], v[:, 0])
+        bias = module.positions.bias(asked, k.shape[-2], offset=offset, scale=module.scale)
+        more["scale"] = module.scale
         heads = attend(asked, found, values, m, bias=bias, **more)
-        return exact.W_o(heads.transpose(1, 2).flatten(2))[:, None]
+        return module.W_o(heads.transpose(1, 2).flatten(2))[:, None]
 
     biased = module.W_o.bias is not None
     places = type(module.positions).__name__ != "NoPositions"
@@ -447,6 +463,7 @@ def _heads_as_kernel(name: str, module: MultiHeadAttention, with_cache: bool) ->
         square=places and not with_cache,
         empty_row="any" if biased else "zeros",
         hidden="anything",
+        dtype=torch.float64,
         halves=(),
         compiles=False,  # their layers are
         name=name,
@@ -490,7 +507,7 @@ def multi_heads() -> dict[str, MultiHeadAttention]:
         ),
     }
     for module in made.values():
-        for parameter in module.parameters():
+        for parameter in module.double().parameters():
             nn.init.normal_(parameter, std=0.5)
         module.eval()
     return made
@@ -550,14 +567,14 @@ def _self_attention() -> Iterator[Sequence]:
             by_formula = {"parts": cut, "merge": merge, "scale": module.scale}
             biased = "ALiBi" in name or name == "T5"
             if biased:
-                asked = torch.zeros(1, HEADS, 50, 4)
+                asked = torch.zeros(1, HEADS, 50, 4, dtype=torch.float64)
                 table = module.positions.bias(asked, 50).detach()
                 by_formula["bias"] = lambda n, table=table: table[..., :n, :n]
             if name != "Shaw, keys alone":  # its bias depends on the queries
                 common |= by_formula
         yield Sequence(
             lambda x, real, m=module: m(x, x, x, attention_mask(real)),
-            left=True,
+            padding=SIDES,
             positions=counts,
             compiles=True,
             name=f"MultiHeadAttention, {name}",
@@ -565,7 +582,7 @@ def _self_attention() -> Iterator[Sequence]:
         )
         yield Sequence(
             lambda x, real, m=module: m(x, x, x, attention_mask(real), is_causal=True),
-            left=True,
+            padding=SIDES,
             causal=True,
             positions=counts,
             **cached(module),
@@ -574,12 +591,12 @@ def _self_attention() -> Iterator[Sequence]:
         )
     yield from _windows()
     torch.manual_seed(0)
-    alone = SelfAttention(d_model=WIDTH, dropout=0.3)
+    alone = SelfAttention(d_model=WIDTH, dropout=0.3).double()
     yield Sequence(
         lambda x, real: alone(x, attention_mask(real)),
         width=WIDTH,
         module=alone,
-        left=True,
+        padding=SIDES,
         positions=False,
         compiles=True,
         parts=lambda x: tuple(W(x)[:, None] for W in (alone.W_q, alone.W_k, alone.W_v)),
@@ -593,20 +610,29 @@ def looking_back() -> dict[str, nn.Module]:
     torch.manual_seed(0)
     size = {"d_model": WIDTH, "num_heads": HEADS}
     latent = {"kv_rank": 6, "d_k": 4, "d_rope": 2}
-    return {
-        "WindowAttention": WindowAttention(**size, window=3),
-        "WindowAttention, rotary, grouped": WindowAttention(
-            **size, window=3, num_kv_heads=2, positions=RotaryPositions(d_k=4)
-        ),
-        "WindowAttention, ALiBi": WindowAttention(
-            **size, window=3, positions=AlibiPositions(num_heads=HEADS)
-        ),
-        "WindowAttention, first kept": WindowAttention(**size, window=2, num_first=1),
-        "SinkAttention": SinkAttention(**size),
-        "SinkAttention, window": SinkAttention(**size, window=3, num_kv_heads=2),
-        "LatentAttention": LatentAttention(**size, **latent),
-        "LatentAttention, queries too": LatentAttention(**size, **latent, q_rank=5),
+    stretched = YarnScaling(factor=4.0, trained_length=8)
+    positions = {
+        "none": lambda: None,
+        "rotary": lambda: RotaryPositions(d_k=4),
+        "stretched": lambda: RotaryPositions(d_k=4, scaling=stretched),
+        "ALiBi": lambda: AlibiPositions(num_heads=HEADS),
+        "T5": lambda: T5Buckets(num_heads=HEADS, bidirectional=False),
+        "Shaw": lambda: RelativePositions(d_k=4, max_distance=5),
     }
+    windows = [(1, 0), (3, 0), (3, 2), (50, 2), (None, 0), (3, 1)]
+    made: dict[str, nn.Module] = {}
+    for kind, turn, heads in ((WindowAttention, 0, (4, 2)), (SinkAttention, 3, (2, 4))):
+        for index, (name, scheme) in enumerate(positions.items()):
+            window, first = windows[(index + turn) % 6]
+            settings = {"window": window, "num_first": first, "num_kv_heads": heads[index % 2]}
+            title = f"{kind.__name__}, {name}, window {window}{f', {first} kept' if first else ''}"
+            made[title] = kind(**size, **settings, positions=scheme())
+    made["LatentAttention"] = LatentAttention(**size, **latent)
+    made["LatentAttention, queries too"] = LatentAttention(**size, **latent, q_rank=5)
+    for module in made.values():
+        for parameter in module.double().parameters():
+            nn.init.normal_(parameter, std=0.4)
+    return made
 
 
 def _windows() -> Iterator[Sequence]:
@@ -619,8 +645,10 @@ def _windows() -> Iterator[Sequence]:
             width=WIDTH,
             module=module,
             causal=True,
-            left="first" not in name,  # which are the text's first is counted with the padding
-            positions="rotary" in name or "ALiBi" in name or "Latent" in name,
+            # Which are the text's first is counted with the padding.
+            padding=("right",) if kept else SIDES,
+            positions=None if "none" in name or "window 1" in name else True,
+            mixes="window 1" not in name,
             window=None if kept else getattr(module, "window", None),
             **cached(module),
             name=name,
@@ -631,7 +659,7 @@ def _windows() -> Iterator[Sequence]:
             lambda x, real, m=module: m(x, x, x, attention_mask(real)),
             width=WIDTH,
             module=module,
-            left=True,
+            padding=SIDES,
             positions=True,
             name=f"{name}, both ways",
         )
@@ -640,9 +668,9 @@ def _windows() -> Iterator[Sequence]:
 def _parts() -> Iterator[Sequence]:
     torch.manual_seed(0)
     for name, module in {
-        "FeedForward": FeedForward(d_model=WIDTH, d_ff=24),
-        "GatedFeedForward": GatedFeedForward(d_model=WIDTH, d_ff=24),
-        "RMSNorm": RMSNorm(d_model=WIDTH),
+        "FeedForward": FeedForward(d_model=WIDTH, d_ff=24).double(),
+        "GatedFeedForward": GatedFeedForward(d_model=WIDTH, d_ff=24).double(),
+        "RMSNorm": RMSNorm(d_model=WIDTH).double(),
     }.items():
         yield Sequence(
             lambda x, real, m=module: m(x),
@@ -659,7 +687,8 @@ def _parts() -> Iterator[Sequence]:
     block = DecoderBlock(
         DecoderConfig(vocabulary=WORDS, d_model=WIDTH, num_heads=HEADS), RotaryPositions(d_k=4)
     )
-    common = {"width": WIDTH, "left": True, "compiles": True}
+    layer, block = layer.double(), block.double()
+    common = {"width": WIDTH, "padding": SIDES, "compiles": True}
     yield Sequence(
         lambda x, real: layer(x, attention_mask(real)),
         module=layer,
@@ -693,29 +722,59 @@ def _parts() -> Iterator[Sequence]:
 # --- models: ids to logits ---------------------------------------------------------------------
 
 
+def drawn(model: nn.Module) -> nn.Module:
+    """In double precision, with weights wide enough that an error would show."""
+    for parameter in model.double().parameters():
+        nn.init.normal_(parameter, mean=0.5 if parameter.ndim == 1 else 0.0, std=0.3)
+    return model
+
+
 def _language_models() -> Iterator[Sequence]:
     torch.manual_seed(0)
     size = {"vocabulary": WORDS, "d_model": WIDTH, "num_heads": HEADS, "num_layers": 2}
     for name, settings in {
-        "rotary": {"num_kv_heads": 2},
-        "rotary halves, norms": {"qk_norm": True, "rotary": RotarySettings(pairing="halves")},
-        "sinusoidal, LayerNorm": {"positions": "sinusoidal", "norm": "layer", "tied": True},
-        "ALiBi, two norms": {"positions": "alibi", "norms_after": True, "feed_forward": "geglu"},
-        "no positions": {"positions": "none", "feed_forward": "relu"},
-        "windows": {"windows": (3, None)},
+        "today": {},
+        "layer norm, windows": {"norm": "layer", "windows": (3, None), "num_kv_heads": 2},
+        "relu": {"feed_forward": "relu", "rotary": RotarySettings(pairing="halves")},
+        "sinusoidal": {"positions": "sinusoidal", "tied": True, "num_kv_heads": 2},
+        "sinusoidal, windows": {"positions": "sinusoidal", "windows": (1, 4), "qk_norm": True},
+        "alibi": {"positions": "alibi", "norm": "layer", "qk_norm": True},
+        "alibi, windows": {"positions": "alibi", "windows": (None, 4), "num_kv_heads": 2},
+        "none": {"positions": "none", "num_kv_heads": 1},
+        "none, windows": {"positions": "none", "windows": (3, None), "norm": "layer"},
+        "one head of keys": {"num_kv_heads": 1, "tied": True},
+        "norms, wide heads": {"qk_norm": True, "d_k": 10},
+        "window of one": {"windows": (1, 1), "num_kv_heads": 2},
+        "like gemma": {
+            "feed_forward": "geglu",
+            "around_one": True,
+            "norms_after": True,
+            "qk_norm": True,
+            "num_kv_heads": 2,
+            "d_k": 6,
+            "scale": 0.3,
+            "tied": True,
+            "windows": (3, None),
+            "windowed_rotary": RotarySettings(base=100.0, pairing="halves"),
+            "rotary": RotarySettings(base=1e6, pairing="halves"),
+            "fused": False,
+        },
+        "biases": {"bias": True, "feed_forward_bias": True, "embedding_scale": 1.0},
     }.items():
-        model = DecoderLanguageModel(DecoderConfig(**size, **settings))
+        model = drawn(DecoderLanguageModel(DecoderConfig(**size, **settings)))
 
         def prefill(x: Tensor, real: Tensor, model=model) -> object:
             return model.read(x, model.start(len(x)), real=real)[1]
 
+        alone = name == "window of one"  # a place sees itself, and nothing of what was before
         yield Sequence(
             model,
             vocabulary=WORDS,
             module=model,
             causal=True,
-            left=True,
-            positions=name != "no positions",
+            padding=ANYWHERE,
+            positions=None if alone else "none" not in name,
+            mixes=not alone,
             start=model.start,
             step=model.read,
             prefill=prefill,
@@ -723,46 +782,42 @@ def _language_models() -> Iterator[Sequence]:
             name=f"DecoderLanguageModel, {name}",
         )
     for positions in POSITION_KINDS:
-        config = LanguageModelConfig(
-            **size, positions=positions, norm="pre" if positions == "rotary" else "post"
-        )
-        model = CausalLanguageModel(config)
-        yield Sequence(
-            model,
-            vocabulary=WORDS,
-            module=model,
-            causal=True,
-            left=True,
-            positions=positions not in ("none", "buckets"),  # buckets begin with zeros
-            start=model.start,
-            step=model.read,
-            select=lambda state, rows: state.select(rows),
-            name=f"CausalLanguageModel, {positions}",
-        )
-        both = MaskedLanguageModel(config)
-        yield Sequence(
-            lambda x, real, m=both: m(x, torch.ones_like(x).bool() if real is None else real),
-            vocabulary=WORDS,
-            module=both,
-            left=True,
-            positions=positions not in ("none", "buckets"),
-            name=f"MaskedLanguageModel, {positions}",
-        )
+        for norm in ("post", "pre"):
+            config = LanguageModelConfig(**size, positions=positions, norm=norm, max_distance=3)
+            model, both = drawn(CausalLanguageModel(config)), drawn(MaskedLanguageModel(config))
+            name = f"{positions}, {norm}-norm"
+            yield Sequence(
+                model,
+                vocabulary=WORDS,
+                module=model,
+                causal=True,
+                padding=ANYWHERE,
+                positions=positions != "none",
+                start=model.start,
+                step=model.read,
+                select=lambda state, rows: state.select(rows),
+                name=f"CausalLanguageModel, {name}",
+            )
+            yield Sequence(
+                lambda x, real, m=both: m(x, torch.ones_like(x).bool() if real is None else real),
+                vocabulary=WORDS,
+                module=both,
+                padding=ANYWHERE,
+                positions=positions != "none",
+                name=f"MaskedLanguageModel, {name}",
+            )
 
 
 def _translators() -> Iterator[Sequence]:
     torch.manual_seed(0)
     words = {"source_vocabulary": WORDS, "target_vocabulary": WORDS}
+    size = {"d_model": WIDTH, "num_heads": HEADS, "num_layers": 2, "max_distance": 3}
     for positions in POSITION_KINDS:
-        config = TransformerConfig(
-            **words, d_model=WIDTH, num_heads=HEADS, positions=positions, num_layers=2
-        )
-        model = Transformer(config)
-        yield from _translator(
-            f"Transformer, {positions}", model, positions not in ("none", "buckets")
-        )
-    pre = Transformer(TransformerConfig(**words, d_model=WIDTH, norm="pre", shared=True))
-    yield from _translator("Transformer, pre-norm, shared", pre, True)
+        for norm in ("post", "pre"):
+            shared = {"shared": True} if (positions, norm) == ("sinusoidal", "pre") else {}
+            config = TransformerConfig(**words, **size, positions=positions, norm=norm, **shared)
+            name = f"Transformer, {positions}, {norm}-norm"
+            yield from _translator(name, drawn(Transformer(config)), positions != "none")
     for attention in ATTENTION_KINDS:
         for both_ways in (False, True):
             if both_ways and attention in ("luong-dot", "input-dot"):
@@ -772,7 +827,7 @@ def _translators() -> Iterator[Sequence]:
                 **words, **sizes, attention=attention, bidirectional=both_ways, dropout=0.1
             )
             name = f"Seq2Seq, {attention}{', both ways' * both_ways}"
-            yield from _translator(name, Seq2Seq(config), True)
+            yield from _translator(name, drawn(Seq2Seq(config)), True)
 
 
 def _translator(name: str, model: nn.Module, positions: bool) -> Iterator[Sequence]:
@@ -824,7 +879,7 @@ def _translator(name: str, model: nn.Module, positions: bool) -> Iterator[Sequen
             read,
             vocabulary=WORDS,
             module=model,
-            left=True,
+            padding=ANYWHERE,
             positions=positions,
             half=half,
             name=f"{name}: sources",

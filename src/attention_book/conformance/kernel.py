@@ -43,6 +43,7 @@ class Kernel:
         empty_row: what a row gets that may see nothing: "zeros", "nan", "any" (not promised).
         hidden: what a key that no query may see, and its value, may hold: finite numbers, or
             anything, even NaN.
+        dtype: in which it is compared with the formula; float64 leaves less room for errors.
         halves: the dtypes of half precision that it is meant for.
         trains: whether it is meant to be differentiated.
         compiles: whether it is promised to compile as one graph.
@@ -68,6 +69,7 @@ class Kernel:
     places: bool = False
     empty_row: Literal["zeros", "nan", "any"] = "zeros"
     hidden: Literal["finite", "anything"] = "finite"
+    dtype: torch.dtype = torch.float32
     halves: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
     trains: bool = True
     compiles: bool = True
@@ -142,6 +144,8 @@ def _heads_first(kernel: Kernel, out: Any) -> Tensor:
 
 
 def _close(a: Tensor, b: Tensor, tolerance: float = TOLERANCE) -> bool:
+    """Compare; the first is what the kernel gave, and tells how exact that can be."""
+    tolerance *= 1e-6 if a.dtype == torch.float64 else 1
     return a.shape == b.shape and torch.allclose(
         a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True
     )
@@ -185,8 +189,8 @@ class KernelLaws(Laws):
         """Draw one input, with a mask of the kind that ``allow`` names."""
         heads, groups = (1, 1) if self.kernel.layout == "bnd" else (h, self.kernel.groups)
         d = self.kernel.width or d
-        q, k = self.draw(b, heads * groups, n, d), self.draw(b, heads, m, d)
-        v = self.draw(b, heads, m, d)
+        shapes = (b, heads * groups, n, d), (b, heads, m, d), (b, heads, m, d)
+        q, k, v = (self.draw(*shape).to(self.kernel.dtype) for shape in shapes)
         return Case(1.5 * q, 1.5 * k, v, self._allow(b, n, m, allow), about)
 
     def _allow(self, b: int, n: int, m: int, kind: str) -> Tensor | None:
@@ -397,8 +401,8 @@ class KernelLaws(Laws):
             heads, d = case.k.shape[1], case.k.shape[-1]
             more = Case(
                 case.q,
-                torch.cat((case.k, 30 * self.draw(b, heads, 2, d)), 2),
-                torch.cat((case.v, 30 * self.draw(b, heads, 2, d)), 2),
+                torch.cat((case.k, 30 * self.draw(b, heads, 2, d).to(case.k.dtype)), 2),
+                torch.cat((case.v, 30 * self.draw(b, heads, 2, d).to(case.v.dtype)), 2),
                 torch.cat((case.allow, torch.zeros(b, 1, n, 2, dtype=torch.bool)), -1),
                 Bilingual("再加两个遮住的键", "two more keys, hidden"),
             )
@@ -520,7 +524,7 @@ class KernelLaws(Laws):
         wide = replace(wide, q=torch.full_like(wide.q, 45.0), k=torch.full_like(wide.k, 45.0))
         hidden = self.masked[:4] + (self.empty[:2] if self.kernel.empty_row == "zeros" else [])
         for drawn in [self.plain[-1], *hidden * self.has_mask, long, flat, wide]:
-            q, k, v = (t.to(dtype).float() for t in (drawn.q, drawn.k, drawn.v))
+            q, k, v = (t.to(dtype).to(t.dtype) for t in (drawn.q, drawn.k, drawn.v))
             case = replace(drawn, q=q, k=k, v=v)
             try:
                 got = self.run(case, dtype)

