@@ -144,14 +144,6 @@ def test_the_output_is_the_weights_times_the_values(attention: LocalAttention) -
 
 
 @either
-def test_a_hidden_key_never_matters(attention: LocalAttention) -> None:
-    queries, keys, values, mask = draw_inputs()
-    before = attention(queries, keys, values, mask)
-    keys[0, 4:], values[0, 4:] = 100.0, math.pi
-    assert torch.equal(attention(queries, keys, values, mask), before)
-
-
-@either
 def test_a_query_that_may_see_nothing_gets_zero_and_finite_gradients(
     attention: LocalAttention,
 ) -> None:
@@ -162,21 +154,6 @@ def test_a_query_that_may_see_nothing_gets_zero_and_finite_gradients(
     assert (output[0] == 0).all()
     assert queries.grad.isfinite().all()
     assert (queries.grad[0] == 0).all()
-
-
-@either
-def test_gradients_are_those_of_finite_differences(attention: LocalAttention) -> None:
-    queries, keys, values, mask = draw_inputs()
-    inputs = tuple(tensor.requires_grad_() for tensor in (queries, keys, values))
-    assert torch.autograd.gradcheck(lambda q, k, v: attention(q, k, v, mask), inputs)
-
-
-@either
-def test_the_callers_tensors_are_never_changed(attention: LocalAttention) -> None:
-    originals = draw_inputs()
-    tensors = [tensor.clone() for tensor in originals]
-    attention(*tensors)
-    assert all(map(torch.equal, tensors, originals))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])

@@ -96,9 +96,12 @@ def kernels() -> Iterator[Kernel]:
     yield from _heads_as_kernels()
 
 
-def sequences() -> Iterator[Sequence]:
+def layers() -> Iterator[Sequence]:
     yield from _self_attention()
     yield from _parts()
+
+
+def models() -> Iterator[Sequence]:
     yield from _language_models()
     yield from _translators()
 
@@ -107,7 +110,9 @@ def with_graphs() -> list[Kernel | Sequence]:
     """Return those that are promised to compile, or hold tables that a trace could spoil."""
     tables = "CausalLanguageModel", "DecoderLanguageModel", "LatentAttention", "WindowAttention"
     return [
-        each for each in (*kernels(), *sequences()) if each.compiles or each.name.startswith(tables)
+        each
+        for each in (*kernels(), *layers(), *models())
+        if each.compiles or each.name.startswith(tables)
     ]
 
 
@@ -356,7 +361,7 @@ def _fixed_size() -> Iterator[Kernel]:
     ) -> Tensor:
         """One key after another: forget, then write under the key what is not yet there."""
         log_decay, strength = -k[..., 0].abs(), k[..., 1].sigmoid()
-        k = k / k.norm(dim=-1, keepdim=True) if delta else k
+        k = unit_length(k) if delta else k
         real = torch.ones(1, 1, 1, k.shape[-2]).bool() if m is None else m[:, :, :1]
         state, outputs = q.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1]), []
         for j in range(k.shape[-2]):
@@ -379,6 +384,7 @@ def _fixed_size() -> Iterator[Kernel]:
             normalized=False,
             halves=(),
             compiles=False,
+            dtype=torch.float64,
             name=f"fixed_state_attention{', decay' * decay}{', delta rule' * delta}",
         )
 
@@ -901,7 +907,7 @@ def main() -> None:
     json.dump(found, sys.stdout)
 
 
-__all__ = ["OF_GRAPHS", "kernels", "sequences", "with_graphs"]
+__all__ = ["OF_GRAPHS", "kernels", "layers", "models", "with_graphs"]
 
 if __name__ == "__main__":
     main()

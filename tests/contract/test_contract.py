@@ -12,19 +12,38 @@ sys.path.append(str(Path(__file__).parent))
 
 import subjects
 
-from attention_book import attention, models
+import attention_book.attention
+import attention_book.models
 from attention_book.conformance import laws
 from attention_book.foundations.checks import STRICT_VARIABLE
 
-SUBJECTS = {each.name: each for each in (*subjects.kernels(), *subjects.sequences())}
+
+def named(subjects_of_a_kind):
+    return pytest.mark.parametrize(
+        "subject", [pytest.param(each, id=each.name) for each in subjects_of_a_kind]
+    )
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
-def test_the_laws_hold(name):
-    found = [law.outcome() for law in laws(SUBJECTS[name]) if law.name not in subjects.OF_GRAPHS]
+def obeys(subject):
+    found = [law.outcome() for law in laws(subject) if law.name not in subjects.OF_GRAPHS]
     broken = {each.law: each.breach for each in found if each.breach is not None}
     assert not broken
     assert sum(each.reason is None for each in found) >= 6
+
+
+@named(subjects.kernels())
+def test_the_laws_of_functions_hold(subject):
+    obeys(subject)
+
+
+@named(subjects.layers())
+def test_the_laws_of_layers_hold(subject):
+    obeys(subject)
+
+
+@named(subjects.models())
+def test_the_laws_of_models_hold(subject):
+    obeys(subject)
 
 
 def test_the_laws_of_graphs_hold():
@@ -52,7 +71,7 @@ def test_no_mechanism_is_left_out():
     source = Path(subjects.__file__).read_text(encoding="utf8")
     names = [
         name
-        for module in (attention, models)
+        for module in (attention_book.attention, attention_book.models)
         for name in module.__all__
         if name.endswith(("Attention", "_attention", "LanguageModel", "Transformer", "Regression"))
         or name in ("Seq2Seq", "Forecaster")

@@ -93,36 +93,6 @@ def test_absorbed_is_expanded(with_heads) -> None:
         torch.testing.assert_close(combined, expanded, **EXACT)
 
 
-def test_at_once_step_by_step_and_by_pieces() -> None:
-    attention, x = make(), draw()
-    at_once = attention(x, x, is_causal=True)
-    cache, rows = None, []
-    for start, end in ((0, 1), (1, 2), (2, 3), (3, 7), (7, 8), (8, KEYS)):
-        piece = x[:, start:end]
-        new = attention.project(piece, offset=start)
-        cache = new if cache is None else cache.append(new)
-        rows.append(attention(piece, cache, offset=start, is_causal=True))
-        seen = causal_mask(end - start, end, offset=start)
-        expected = attention(piece, cache, mask=seen, offset=start, absorbed=False)
-        torch.testing.assert_close(rows[-1], expected, **EXACT)
-    torch.testing.assert_close(torch.cat(rows, dim=1), at_once, **EXACT)
-
-
-def test_a_hidden_key_changes_nothing_and_a_later_one_neither() -> None:
-    attention, x = make(), draw()
-    other = x.clone()
-    other[:, 6:] = torch.randn(BATCH, KEYS - 6, D_MODEL)
-    seen = torch.arange(KEYS) < 6
-    for absorbed in (True, False):
-        one, two = (
-            attention(x[:, :6], each, mask=seen.expand(6, -1), absorbed=absorbed)
-            for each in (x, other)
-        )
-        assert torch.equal(one, two)
-        one, two = (attention(each, each, is_causal=True, absorbed=absorbed) for each in (x, other))
-        torch.testing.assert_close(one[:, :6], two[:, :6], **EXACT)
-
-
 def test_without_positions_the_keys_are_a_set() -> None:
     attention, x = make(positions=NoPositions()), draw()
     order = torch.randperm(KEYS)
@@ -175,17 +145,6 @@ def test_it_can_be_looked_into_and_intervened_in() -> None:
     with changed_attention(attention, lambda weights, visible: weights.roll(1, dims=-1)):
         changed = attention(x, x, is_causal=True)
     torch.testing.assert_close(changed, attention.combine(weights.roll(1, dims=-1), x), **EXACT)
-
-
-def test_a_query_that_may_see_nothing_gets_nothing() -> None:
-    attention, x = make(), draw().requires_grad_()
-    mask = torch.ones(KEYS, KEYS, dtype=torch.bool)
-    mask[3] = False
-    for absorbed in (True, False):
-        output = attention(x, x, mask=mask, absorbed=absorbed)
-        assert output[:, 3].eq(0).all()
-        (gradient,) = torch.autograd.grad(output.sum(), x)
-        assert gradient.isfinite().all()
 
 
 @pytest.mark.parametrize("name", ["d_model", "num_heads", "kv_rank", "d_k", "d_rope", "d_v"])
