@@ -136,7 +136,8 @@ def _models_of_transformers():
 
         def step(x, state, model=found):
             # These caches are written in place by design: without the copy that is what is said.
-            out = model(x, past_key_values=copy.deepcopy(state), use_cache=True)
+            with torch.no_grad():  # nor can one with gradients be copied
+                out = model(x, past_key_values=copy.deepcopy(state), use_cache=True)
             return out.logits, out.past_key_values
 
         yield Sequence(
