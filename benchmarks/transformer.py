@@ -281,7 +281,8 @@ def memory() -> None:
     with torch.no_grad():
         state = model.start(model.encode(batch.source, batch.mask))
         _, state = model.step(torch.full((LARGE.batch,), BOS), state)
-    ours = sum(t.nbytes for layer in state.past for t in (layer.keys, layer.values)) // LARGE.batch
+    kept = [rows.nbytes for layer in state.past.layers for rows in layer.rows]
+    ours = sum(kept) // LARGE.batch
     theirs = LARGE.num_layers * LARGE.d_model * 4
     print(f"  ours {ours:,} (keys and values), d2l {theirs:,} (inputs)")
 

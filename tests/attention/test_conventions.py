@@ -6,15 +6,13 @@ import pytest
 import torch
 
 from attention_book.attention import (
+    KV,
     Attention,
     DotProductAttention,
-    KVCache,
     LatentAttention,
     MultiHeadAttention,
     RotaryPositions,
     ScaledDotScore,
-    SinkAttention,
-    WindowAttention,
     causal_mask,
     dot_product_attention,
     dot_product_weights,
@@ -61,12 +59,17 @@ def test_three_axes_for_four_are_refused_whatever_their_sizes(name):
 
 
 @pytest.mark.parametrize(
-    "module", [MultiHeadAttention, LatentAttention, WindowAttention, SinkAttention]
+    ("module", "settings"),
+    [
+        (MultiHeadAttention, {}),
+        (LatentAttention, {"kv_rank": 4, "d_k": 4, "d_rope": 2}),
+        (MultiHeadAttention, {"window": 3}),
+        (MultiHeadAttention, {"sinks": True}),
+    ],
 )
-def test_axes_of_a_mask_in_several_heads(module):
+def test_axes_of_a_mask_in_several_heads(module, settings):
     """Two axes are (query, key), three (batch, query, key), four have the heads."""
-    more = {LatentAttention: {"kv_rank": 4, "d_k": 4, "d_rope": 2}, WindowAttention: {"window": 3}}
-    attention = module(**HEADS, **more.get(module, {}))
+    attention = module(**HEADS, **settings)
     x, mask = torch.randn(SIZE, SIZE, 8), torch.rand(SIZE, SIZE, SIZE) < 0.6
     for given, means in (
         (mask[0], mask[0].expand(SIZE, SIZE, SIZE, SIZE)),
@@ -147,43 +150,23 @@ def test_with_a_cache_a_causal_call_needs_the_place_of_its_first_query(positions
     torch.testing.assert_close(module(x, cache, is_causal=True), whole)
 
 
-WINDOWS = {
-    "window": lambda: WindowAttention(d_model=8, num_heads=2, window=3),
-    "wide window": lambda: WindowAttention(d_model=8, num_heads=2, window=None, num_first=1),
-    "sinks": lambda: SinkAttention(d_model=8, num_heads=2),
-    "sinks, window": lambda: SinkAttention(d_model=8, num_heads=2, window=2),
-}
-
-
-@pytest.mark.parametrize("name", WINDOWS)
-def test_windows_look_back_only(name):
-    """``is_causal=False`` is refused, not ignored; and so are unequal lengths and wrong places."""
-    module, x = WINDOWS[name](), torch.randn(2, 10, 8)
-    torch.testing.assert_close(module(x, x), module(x, x, is_causal=True))
+@pytest.mark.parametrize("settings", [{"window": 3}, {"window": 2, "sinks": True}])
+def test_through_a_window_unequal_lengths_are_refused_too(settings):
+    """A window goes by places, causal or not: where the queries stand must be said."""
+    module, x = MultiHeadAttention(d_model=8, num_heads=2, **settings), torch.randn(2, 10, 8)
     for call in (module, module.weights):
-        with pytest.raises(ValueError, match=r"is_causal: expected True, for \w+ looks back only"):
-            call(x, x, is_causal=False)
         for queries, keys in ((x[:, :5], x[:, :3]), (x[:, :3], x[:, :5]), (x[:, :1], x)):
-            with pytest.raises(ValueError, match="keys: expected as many as queries"):
-                call(queries, keys)
-    cache, whole = module.project(x), module(x, x)
-    for offset in (0, 7, 9):
-        with pytest.raises(ValueError, match=rf"offset: expected 8, .* got {offset}"):
-            module(x[:, 8:], cache, offset=offset)
-    torch.testing.assert_close(module(x[:, 8:], cache, offset=8), whole[:, 8:])
+            for is_causal in (False, True):
+                with pytest.raises(ValueError, match="expected as many keys as queries"):
+                    call(queries, keys, is_causal=is_causal)
+    for is_causal in (False, True):
+        kv, whole = module.project(x), module(x, is_causal=is_causal)
+        with pytest.raises(ValueError, match=r"offset: .* among 10 keys, got 0; offset=8 where"):
+            module(x[:, 8:], kv, is_causal=is_causal)
+        last = module(x[:, 8:], kv, offset=8, is_causal=is_causal)
+        torch.testing.assert_close(last, whole[:, 8:])
     with pytest.raises(ValueError, match="mask: expected a shape"):
-        module(x, x, mask=torch.ones(10, dtype=torch.bool))
-
-
-def test_what_the_windows_error_advises_is_what_it_says():
-    module, x = WINDOWS["window"](), torch.randn(1, 9, 8)
-    whole = module(x, x)
-    with pytest.raises(ValueError, match=r"keys\[:, :4\] .* offset=5"):
-        module(x[:, :4], x)
-    torch.testing.assert_close(module(x[:, :4], x[:, :4]), whole[:, :4])
-    torch.testing.assert_close(module(x[:, 5:], module.project(x), offset=5), whole[:, 5:])
-    with pytest.raises(ValueError, match=r"queries\[:, :4\] .* queries\[:, -4:\]"):
-        module(x, x[:, :4])
+        module(x, mask=torch.ones(10, dtype=torch.bool))
 
 
 def test_a_single_query_at_the_last_key_needs_no_mask():
@@ -191,4 +174,4 @@ def test_a_single_query_at_the_last_key_needs_no_mask():
     cache = module.project(x)
     causal = module(x[:, -1:], cache, offset=5, is_causal=True)
     assert torch.equal(causal, module(x[:, -1:], cache, offset=5))
-    assert isinstance(cache, KVCache)
+    assert isinstance(cache, KV)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from attention_book.attention import (
+    KV,
     AdditiveScore,
     AlibiPositions,
     Attention,
@@ -19,7 +20,6 @@ from attention_book.attention import (
     DotProductAttention,
     HardAttention,
     KernelRegression,
-    KVCache,
     LatentAttention,
     LinearState,
     LocalAttention,
@@ -29,9 +29,7 @@ from attention_book.attention import (
     PredictiveLocalAttention,
     RelativePositions,
     ScaledDotScore,
-    SinkAttention,
     T5Buckets,
-    WindowAttention,
     block_sparse_attention,
     causal_mask,
     dot_product_attention,
@@ -185,10 +183,14 @@ MODULES = {
     "alibi": lambda: MultiHeadAttention(
         d_model=8, num_heads=2, positions=AlibiPositions(num_heads=2)
     ),
-    "window": lambda: WindowAttention(d_model=8, num_heads=2, window=3),
-    "sinks": lambda: SinkAttention(d_model=8, num_heads=2),
-    "sinks, relative": lambda: SinkAttention(
-        d_model=8, num_heads=2, window=4, positions=RelativePositions(d_k=4, max_distance=2)
+    "window": lambda: MultiHeadAttention(d_model=8, num_heads=2, window=3),
+    "sinks": lambda: MultiHeadAttention(d_model=8, num_heads=2, sinks=True),
+    "sinks, relative": lambda: MultiHeadAttention(
+        d_model=8,
+        num_heads=2,
+        window=4,
+        sinks=True,
+        positions=RelativePositions(d_k=4, max_distance=2),
     ),
     "latent": lambda: LatentAttention(d_model=8, num_heads=2, kv_rank=4, d_k=4, d_rope=2),
 }
@@ -205,7 +207,7 @@ def test_a_cache_may_hold_anything_where_it_is_hidden(name):
         keys, values = (
             each.masked_fill(HIDDEN[:, None], number) for each in (cache.keys, cache.values)
         )
-        past = type(cache)(keys, values, **_window(cache))
+        past = KV(keys, values)
         weights = module.weights(x, past, mask)
         return module(x, past, mask=mask), weights, module.combine(weights, past)
 
@@ -213,11 +215,6 @@ def test_a_cache_may_hold_anything_where_it_is_hidden(name):
     torch.testing.assert_close(expected[0], expected[2])
     for number in poisons(torch.float32):
         assert all(map(torch.equal, with_number(number), expected)), number
-
-
-def _window(cache):
-    names = ("window", "num_first") if type(cache) is not KVCache else ()
-    return {name: getattr(cache, name) for name in names}
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -282,5 +279,5 @@ def test_a_visible_nan_still_shows():
         assert output[1].isfinite().all()
         module = MultiHeadAttention(d_model=D, num_heads=1)
         weights = module.weights(queries, keys, mask)
-        cache = KVCache(keys[:, None], values[:, None])
+        cache = KV(keys[:, None], values[:, None])
         assert module.combine(weights, cache)[0].isnan().all()

@@ -13,8 +13,6 @@ from torch.nn import functional as F
 from attention_book.attention import (
     DotProductAttention,
     MultiHeadAttention,
-    SinkAttention,
-    WindowAttention,
     causal_mask,
     dot_product_attention,
     tiled_attention,
@@ -150,11 +148,10 @@ def default(call, expected):
 def defaults_of_ours():
     for call in (dot_product_attention, tiled_attention, MultiHeadAttention.forward):
         default(call, False)
-    for kind in (WindowAttention, SinkAttention):
-        default(kind.forward, True)
-        module, x = kind(d_model=4, num_heads=1, window=2), torch.randn(1, 3, 4)
-        with pytest.raises(ValueError, match="is_causal: expected True"):
-            module(x, x, is_causal=False)
+    module, x = MultiHeadAttention(d_model=4, num_heads=1, window=2), torch.randn(1, 3, 4)
+    assert (module.weights(x)[0, 0] > 0).tolist() == [
+        [abs(i - j) < 2 for j in range(3)] for i in range(3)
+    ]
 
 
 def torchs_default():
@@ -282,7 +279,7 @@ TRIED = {
     ),
     ("Four axes", "torch"): ("(batch, head, query, key)", lambda: four_axes(fused)),
     ("The default of is_causal", "This book"): (
-        "False; WindowAttention and SinkAttention: True and nothing else",
+        "False",
         defaults_of_ours,
     ),
     ("The default of is_causal", "torch"): ("False", torchs_default),

@@ -27,20 +27,20 @@ from attention_book.attention import (
     GaussianScore,
     HardAttention,
     KernelRegression,
+    KVCache,
     LatentAttention,
     LearnableKernelRegression,
     LinearState,
     LocalAttention,
     MultiHeadAttention,
     PartialAttention,
+    Places,
     PredictiveLocalAttention,
     RelativePositions,
     RotaryPositions,
     ScaledDotScore,
     SelfAttention,
-    SinkAttention,
     T5Buckets,
-    WindowAttention,
     YarnScaling,
     block_sparse_attention,
     dot_product_attention,
@@ -66,11 +66,11 @@ from attention_book.models import (
     FeedForward,
     GatedFeedForward,
     LanguageModelConfig,
+    Layer,
     LayerConfig,
     MaskedLanguageModel,
     RMSNorm,
     RotarySettings,
-    SelfAttentionLayer,
     Seq2Seq,
     Seq2SeqConfig,
     Transformer,
@@ -108,7 +108,7 @@ def models() -> Iterator[Sequence]:
 
 def with_graphs() -> list[Kernel | Sequence]:
     """Return those that are promised to compile, or hold tables that a trace could spoil."""
-    tables = "CausalLanguageModel", "DecoderLanguageModel", "LatentAttention", "WindowAttention"
+    tables = "CausalLanguageModel", "DecoderLanguageModel", "LatentAttention", "window"
     return [
         each
         for each in (*kernels(), *layers(), *models())
@@ -451,7 +451,8 @@ def _heads_as_kernel(name: str, module: MultiHeadAttention, with_cache: bool) ->
         offset = k.shape[-2] - q.shape[-2] if with_cache else 0
         asked, found, _ = parts(module, q[:, 0], k[:, 0], v[:, 0], offset)
         _, _, values = parts(module, q[:, 0], k[:, 0], v[:, 0])
-        bias = module.positions.bias(asked, k.shape[-2], offset=offset, scale=module.scale)
+        at = Places(q.shape[-2], k.shape[-2], offset)
+        bias = module.positions.bias(asked, at, scale=module.scale)
         more["scale"] = module.scale
         heads = attend(asked, found, values, m, bias=bias, **more)
         return module.W_o(heads.transpose(1, 2).flatten(2))[:, None]
@@ -547,15 +548,18 @@ def attention_mask(real: Tensor | None) -> Tensor | None:
 
 
 def cached(module: nn.Module) -> dict[str, object]:
-    """How a layer with several heads is read step by step."""
+    """How a layer is read step by step; the cache of a step before stays where it was."""
+    attention = next(m for m in module.modules() if hasattr(m, "new_cache"))
 
-    def step(x: Tensor, cache: object) -> tuple[Tensor, object]:
-        offset = 0 if cache is None else cache.position
-        new = module.project(x, offset=offset)
-        cache = new if cache is None else cache.append(new)
-        return module(x, cache, offset=offset, is_causal=True), cache
+    def step(x: Tensor, cache: KVCache) -> tuple[Tensor, KVCache]:
+        after = cache.fork()
+        return module(x, cache=after), after
 
-    return {"start": lambda batch: None, "step": step, "select": lambda c, rows: c.select(rows)}
+    return {
+        "start": lambda batch: attention.new_cache(),
+        "step": step,
+        "select": lambda cache, rows: cache.select(rows),
+    }
 
 
 def _self_attention() -> Iterator[Sequence]:
@@ -574,7 +578,7 @@ def _self_attention() -> Iterator[Sequence]:
             biased = "ALiBi" in name or name == "T5"
             if biased:
                 asked = torch.zeros(1, HEADS, 50, 4, dtype=torch.float64)
-                table = module.positions.bias(asked, 50).detach()
+                table = module.positions.bias(asked, Places(50, 50)).detach()
                 by_formula["bias"] = lambda n, table=table: table[..., :n, :n]
             if name != "Shaw, keys alone":  # its bias depends on the queries
                 common |= by_formula
@@ -627,12 +631,13 @@ def looking_back() -> dict[str, nn.Module]:
     }
     windows = [(1, 0), (3, 0), (3, 2), (50, 2), (None, 0), (3, 1)]
     made: dict[str, nn.Module] = {}
-    for kind, turn, heads in ((WindowAttention, 0, (4, 2)), (SinkAttention, 3, (2, 4))):
+    for kind, turn, heads in (("window", 0, (4, 2)), ("sinks", 3, (2, 4))):
         for index, (name, scheme) in enumerate(positions.items()):
             window, first = windows[(index + turn) % 6]
             settings = {"window": window, "num_first": first, "num_kv_heads": heads[index % 2]}
-            title = f"{kind.__name__}, {name}, window {window}{f', {first} kept' if first else ''}"
-            made[title] = kind(**size, **settings, positions=scheme())
+            settings["sinks"] = kind == "sinks"
+            title = f"{kind}, {name}, window {window}{f', {first} kept' if first else ''}"
+            made[title] = MultiHeadAttention(**size, **settings, positions=scheme())
     made["LatentAttention"] = LatentAttention(**size, **latent)
     made["LatentAttention, queries too"] = LatentAttention(**size, **latent, q_rank=5)
     for module in made.values():
@@ -645,9 +650,8 @@ def _windows() -> Iterator[Sequence]:
     made = looking_back()
     for name, module in made.items():
         kept = getattr(module, "num_first", 0)
-        causal = {} if isinstance(module, WindowAttention) else {"is_causal": True}
         yield Sequence(
-            lambda x, real, m=module, causal=causal: m(x, x, x, attention_mask(real), **causal),
+            lambda x, real, m=module: m(x, x, x, attention_mask(real), is_causal=True),
             width=WIDTH,
             module=module,
             causal=True,
@@ -689,7 +693,7 @@ def _parts() -> Iterator[Sequence]:
         )
     from attention_book.attention import NoPositions
 
-    layer = SelfAttentionLayer(LayerConfig(d_model=WIDTH, num_heads=HEADS), NoPositions())
+    layer = Layer(LayerConfig(d_model=WIDTH, num_heads=HEADS), NoPositions())
     block = DecoderBlock(
         DecoderConfig(vocabulary=WORDS, d_model=WIDTH, num_heads=HEADS), RotaryPositions(d_k=4)
     )
@@ -699,17 +703,15 @@ def _parts() -> Iterator[Sequence]:
         lambda x, real: layer(x, attention_mask(real)),
         module=layer,
         positions=False,
-        name="SelfAttentionLayer",
+        name="Layer",
         **common,
     )
     yield Sequence(
         lambda x, real: layer(x, attention_mask(real), is_causal=True),
         module=layer,
         causal=True,
-        start=lambda batch: None,
-        step=lambda x, past: layer.step(x, past=past),
-        select=lambda past, rows: past.select(rows),
-        name="SelfAttentionLayer, causal",
+        **cached(layer),
+        name="Layer, causal",
         **common,
     )
     yield Sequence(
@@ -717,9 +719,7 @@ def _parts() -> Iterator[Sequence]:
         module=block,
         causal=True,
         positions=True,
-        start=lambda batch: None,
-        step=lambda x, past: block.read(x, past=past),
-        select=lambda past, rows: past.select(rows),
+        **cached(block),
         name="DecoderBlock",
         **common,
     )

@@ -425,8 +425,9 @@ def test_a_state_that_is_written_into_is_seen() -> None:
 
     def step(token: torch.Tensor, state: object) -> object:
         found = whole(token, state)
-        for layer in state.past:
-            layer.values.mul_(0.5)
+        for layer in state.layers:
+            for rows in layer.rows:
+                rows.mul_(0.5)
         return found
 
     with mock.patch.object(model, "step", step):

@@ -125,7 +125,7 @@ def test_step_by_step_is_at_once(learned_sinks, window, num_first, positions):
         torch.testing.assert_close(logits, at_once[:, place])
     assert state.position == 15
     if window is not None:
-        assert {past.num_keys for past in state.past} == {window + num_first}
+        assert {layer.num_keys for layer in state.layers} == {window + num_first}
 
 
 def test_without_a_window_it_is_attention_alone():

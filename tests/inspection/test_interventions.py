@@ -13,8 +13,6 @@ from attention_book.attention import (
     DotProductAttention,
     MultiHeadAttention,
     RelativePositions,
-    SinkAttention,
-    WindowAttention,
     causal_mask,
 )
 from attention_book.decoding import greedy_search
@@ -397,23 +395,27 @@ def test_raw_keys_begin_where_the_queries_do(multi_head):
     assert torch.equal(seen[0][1], causal_mask(KEYS).expand(BATCH, HEADS, -1, -1))
 
 
-@pytest.mark.parametrize("kind", [WindowAttention, SinkAttention])
+@pytest.mark.parametrize("sinks", [False, True])
 @pytest.mark.parametrize("num_first", [0, 1])
 @pytest.mark.parametrize("read_before", [0, 5])
-def test_a_change_sees_no_more_than_a_window(kind, num_first, read_before):
+def test_a_change_sees_no_more_than_a_window_and_a_cache_goes_on_once(
+    sinks, num_first, read_before
+):
     torch.manual_seed(4)
-    attention = kind(d_model=8, num_heads=2, window=3, num_first=num_first)
-    x = torch.randn(BATCH, 7, 8)
-    keys = x
-    if read_before:
-        past = attention.project(x[:, :read_before])
-        keys = past.append(attention.project(x[:, read_before:], offset=read_before))
+    attention = MultiHeadAttention(
+        d_model=8, num_heads=2, window=3, num_first=num_first, sinks=sinks
+    )
+    x, cache = torch.randn(BATCH, 7, 8), attention.new_cache()
+    attention(x[:, :read_before], cache=cache) if read_before else None
+    expected = attention(x[:, read_before:], cache=cache.fork())
     seen = []
     with changed_attention(attention, lambda *call: seen.append(call) or call[0]):
-        attention(x[:, read_before:], keys, offset=read_before)
+        found = attention(x[:, read_before:], cache=cache)
     weights, visible = seen[0]
     assert torch.equal(visible, weights > 0)
     assert not visible.all()
+    assert cache.position == 7
+    torch.testing.assert_close(found, expected)
 
 
 @given(seed=st.integers(0, 999))

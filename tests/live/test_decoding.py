@@ -7,7 +7,7 @@ import pytest
 import torch
 from py_mini_racer import MiniRacer
 
-from attention_book.attention import MultiHeadAttention, NoPositions
+from attention_book.attention import KVCache, MultiHeadAttention, NoPositions
 from attention_book.decoding import (
     acceptance_rate,
     beam_search,
@@ -20,7 +20,7 @@ from attention_book.inspection import CachedToken, Roofline, decoding_step, oper
 from attention_book.live import BeamViewer
 from attention_book.live.viewer.beams import NUM_FOLLOWING, PENALTIES, WIDTHS
 from attention_book.models import (
-    DecoderLayer,
+    Layer,
     LayerConfig,
     Seq2Seq,
     Seq2SeqConfig,
@@ -52,11 +52,11 @@ def attention_of(state) -> MultiHeadAttention:
     )
 
 
-def layer_of(state) -> DecoderLayer:
+def layer_of(state) -> Layer:
     """A decoder layer as in the chapter, whose heads share keys and values as the state says."""
     width = state["d_model"]
     config = LayerConfig(d_model=width, num_heads=state["heads"], d_ff=2 * width, dropout=0.0)
-    layer = DecoderLayer(config, NoPositions()).eval()
+    layer = Layer(config, NoPositions(), reads_source=True).eval()
     layer.self_attention = attention_of(state).eval()
     return layer
 
@@ -68,7 +68,7 @@ def test_bytes_of_the_cache(state, compute) -> None:
     for t in (1, 7, 12):
         cache = attention.project(torch.zeros(1, t, state["d_model"]))
         numbers = [each.to(DTYPES[state["bytes"]]) for each in (cache.keys, cache.values)]
-        assert cache.num_heads == found["kv_heads"]
+        assert cache.keys.shape[1] == found["kv_heads"]
         taken = state["layers"] * sum(each.nbytes for each in numbers)
         assert found["bytes"][t - 1] == taken == t * found["bytesEach"]
         assert taken == state["layers"] * attention.cache_bytes(t) * state["bytes"] // 4
@@ -82,13 +82,18 @@ def test_operations_of_a_step(state, compute) -> None:
     found, state = compute("kv-cache", **state), BEGIN | state
     layer, width = layer_of(state), state["d_model"]
     x, project = torch.zeros(1, 12, width), layer.self_attention.project
-    source = layer.read(torch.zeros(1, 10, width))
+    source = layer.cross_attention.project(torch.zeros(1, 10, width))
 
     def anew(t: int) -> int:
-        return operations(lambda: layer(x[:, :t], source, is_causal=True))
+        return operations(lambda: layer(x[:, :t], is_causal=True, source=source))
 
     def kept(t: int, past) -> int:
-        return operations(lambda: layer.step(x[:, t - 1 : t], source, past=past()))
+        def step() -> None:
+            cache = KVCache()
+            cache.extend(*past())
+            layer(x[:, t - 1 : t], cache=cache, source=source)
+
+        return operations(step)
 
     for t in (1, 2, 7, 12):
         already = project(x[:, : t - 1])

@@ -9,6 +9,7 @@ from attention_book.attention import (
     AlibiPositions,
     LinearScaling,
     NtkScaling,
+    Places,
     RopeScaling,
     RotaryPositions,
     SinusoidalPositions,
@@ -74,7 +75,9 @@ def test_rotary(phase: int, d: int, power: float, position: int, compute) -> Non
 def test_alibi(position: int, heads: int, compute) -> None:
     found = compute("positions", scheme="alibi", heads=heads, position=position)
     queries = torch.zeros(1, heads, 1, 4, dtype=torch.float64)
-    bias = AlibiPositions(num_heads=heads).bias(queries, num_keys=125, offset=position)[0, :, 0]
+    bias = AlibiPositions(num_heads=heads).bias(queries, Places(queries.shape[-2], 125, position))[
+        0, :, 0
+    ]
     assert found["slopes"] == pytest.approx(alibi_slopes(heads, dtype=torch.float64).tolist())
     for place, ours in zip(range(position - FAR, position + FAR + 1), found["curve"], strict=True):
         assert ours == (None if place < 0 else pytest.approx(bias[:, place].tolist(), abs=1e-12))

@@ -13,8 +13,6 @@ from attention_book.attention import (
     DotProductAttention,
     LatentAttention,
     MultiHeadAttention,
-    SinkAttention,
-    WindowAttention,
     dot_product_attention,
     linear_attention,
 )
@@ -108,8 +106,8 @@ LAYERS = {
     "grouped": lambda: MultiHeadAttention(**SIZES, num_kv_heads=1),
     "apart": lambda: MultiHeadAttention(**SIZES, fused=False),
     "latent": lambda: LatentAttention(**SIZES, kv_rank=4, d_k=4, d_rope=2),
-    "window": lambda: WindowAttention(**SIZES, window=None),
-    "sink": lambda: SinkAttention(**SIZES),
+    "window": lambda: MultiHeadAttention(**SIZES, window=99),
+    "sink": lambda: MultiHeadAttention(**SIZES, sinks=True),
 }
 
 

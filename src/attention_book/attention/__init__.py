@@ -1,5 +1,6 @@
 """Attention mechanisms, one module for each idea."""
 
+from attention_book.attention.cache import Cache, KVCache
 from attention_book.attention.efficient.fixed_state.chunks import (
     fixed_state_attention,
     fixed_state_weights,
@@ -32,6 +33,7 @@ from attention_book.attention.kernels.kernels import (
     leave_one_out_error,
     nadaraya_watson,
 )
+from attention_book.attention.latent import LatentAttention
 from attention_book.attention.local import LocalAttention, PredictiveLocalAttention
 from attention_book.attention.location import LocationAttention
 from attention_book.attention.masks import (
@@ -48,15 +50,16 @@ from attention_book.attention.masks import (
     mask_from_query_lengths,
     window_mask,
 )
-from attention_book.attention.multi_head.heads import merge_heads, split_heads
-from attention_book.attention.multi_head.kv_cache import KVCache
-from attention_book.attention.multi_head.latent import LatentAttention
-from attention_book.attention.multi_head.multi_head import MultiHeadAttention
-from attention_book.attention.multi_head.paged_cache import BlockPool, PagedCache
-from attention_book.attention.multi_head.pooled_heads import pooled_heads
-from attention_book.attention.multi_head.self_attention import SelfAttention
-from attention_book.attention.multi_head.sinks import SinkAttention
-from attention_book.attention.multi_head.window_cache import WindowAttention, WindowCache, near_mask
+from attention_book.attention.multi_head import (
+    KV,
+    Look,
+    MultiHeadAttention,
+    SelfAttention,
+    merge_heads,
+    split_heads,
+)
+from attention_book.attention.paged import BlockPool, PagedCache
+from attention_book.attention.pooled_heads import pooled_heads
 from attention_book.attention.positions.alibi import AlibiPositions, alibi_slopes
 from attention_book.attention.positions.learned import LearnedPositions
 from attention_book.attention.positions.relative import RelativePositions
@@ -90,6 +93,8 @@ from attention_book.attention.scores import (
 from attention_book.attention.soft import (
     Attention,
     DotProductAttention,
+    attend,
+    attention_weights,
     dot_product_attention,
     dot_product_weights,
 )
@@ -108,15 +113,20 @@ from attention_book.attention.sparse.patterns import (
     reach,
     strided_mask,
 )
+from attention_book.attention.visibility import EVERYTHING, PAST, Places, Visibility
 
 __all__ = [
+    "EVERYTHING",
     "KERNELS",
+    "KV",
+    "PAST",
     "AdditiveScore",
     "AlibiPositions",
     "Attention",
     "BilinearScore",
     "BlockPlan",
     "BlockPool",
+    "Cache",
     "ConcatLinearScore",
     "ConcatTanhSumScore",
     "CosineScore",
@@ -139,12 +149,14 @@ __all__ = [
     "LocalAttention",
     "LocationAttention",
     "LongRopeScaling",
+    "Look",
     "MultiHeadAttention",
     "NoPositions",
     "NtkScaling",
     "OverProjectedKeys",
     "PagedCache",
     "PartialAttention",
+    "Places",
     "Positions",
     "PredictiveLocalAttention",
     "RelativePositions",
@@ -155,14 +167,14 @@ __all__ = [
     "ScaledDotScore",
     "Score",
     "SelfAttention",
-    "SinkAttention",
     "SinusoidalPositions",
     "T5Buckets",
-    "WindowAttention",
-    "WindowCache",
+    "Visibility",
     "YarnScaling",
     "additive_from_mask",
     "alibi_slopes",
+    "attend",
+    "attention_weights",
     "average_pooling",
     "block_mask",
     "block_sparse_attention",
@@ -191,7 +203,6 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "nadaraya_watson",
-    "near_mask",
     "plan_blocks",
     "pooled_heads",
     "random_mask",

@@ -5,17 +5,14 @@ Scaled dot-product attention (Vaswani et al. 2017) in one fused step, and attent
 
 import math
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attention_book.attention.masks import (
-    causal_mask,
-    check_causal,
-    check_mask,
-    without_hidden,
-)
+from attention_book.attention.masks import check_causal, check_mask, without_hidden
 from attention_book.attention.scores import Score
 from attention_book.attention.softmax import masked_softmax
+from attention_book.attention.visibility import Places, Visibility
 from attention_book.foundations.checks import (
     check_bias,
     check_probability,
@@ -126,22 +123,14 @@ def dot_product_attention(
     check_same_features(queries, keys)
     check_values(keys, values)
     check_probability("dropout", dropout)
-    num_queries, num_keys = queries.shape[-2], keys.shape[-2]
-    if mask is not None:
-        check_mask(mask, num_queries, num_keys, batch=queries.shape[:-2], device=queries.device)
     if bias is not None:
         check_bias(bias, queries, keys)
+    at = Places(queries.shape[-2], keys.shape[-2])
     if is_causal:
-        check_causal(num_queries, num_keys)
-        if not (mask is None and bias is None):  # the kernel accepts only one of them
-            past = causal_mask(num_queries, device=queries.device)
-            mask, is_causal = past if mask is None else mask & past, False
+        check_causal(at.num_queries, at.num_keys)
+    see = _visibility(mask, at, queries, is_causal=is_causal)
     keys, values = without_hidden(mask, keys, values)
-    output = _fused(queries, keys, values, _added(bias, mask), is_causal, scale, dropout)
-    if is_strict() and output.isnan().any():  # the fused kernel can't say which number it was
-        dot_product_weights(queries, keys, mask, scale=scale, bias=bias)
-        reject_where(~keys.isfinite(), keys, "keys", "finite numbers where any query sees them")
-    return output
+    return attend(queries, keys, values, see, at, scale=scale, bias=bias, dropout=dropout)
 
 
 def dot_product_weights(
@@ -175,18 +164,126 @@ def dot_product_weights(
     tensor([[0.2689, 0.7311]])
     """
     check_same_features(queries, keys)
-    if mask is not None:
-        shape = (queries.shape[-2], keys.shape[-2])
-        check_mask(mask, *shape, batch=keys.shape[:-2], device=keys.device)
-    (keys,) = without_hidden(mask, keys)
-    if scale is None:
-        scale = 1 / math.sqrt(keys.shape[-1])
-    # The queries are scaled before the product: half precision could overflow in between.
-    scores = (queries * scale) @ keys.mT
     if bias is not None:
         check_bias(bias, queries, keys)
+    at = Places(queries.shape[-2], keys.shape[-2])
+    see = _visibility(mask, at, queries)
+    (keys,) = without_hidden(mask, keys)
+    return attention_weights(queries, keys, see, at, scale=scale, bias=bias)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    see: Visibility,
+    at: Places,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Average the values over the keys that a query sees, in one fused step, unchecked.
+
+    What :func:`dot_product_attention` does with what it has checked, and multi-head attention with
+    what it has made. Heads of queries may share keys and values (GQA, Ainslie et al. 2023): head i
+    of h looks into head :math:`\\lfloor i h_{kv} / h \\rfloor`.
+
+    Args:
+        q: Queries, (\\*batch, query, d_k), or (batch, head, query, d_k).
+        k: Keys, (\\*batch, key, d_k), or (batch, kv_head, key, d_k).
+        v: Values, (\\*batch, key, d_v), or (batch, kv_head, key, d_v); all are finite.
+        see: Which keys a query sees.
+        at: Where queries and keys stand.
+        scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
+        bias: Added to the scaled scores, broadcastable to (\\*batch, query, key).
+        dropout: Probability of dropping a weight.
+
+    >>> import torch
+    >>> from attention_book.attention import PAST
+    >>> q, kv = torch.rand(1, 4, 3, 2), torch.rand(1, 2, 3, 2)
+    >>> by_hand = attend(q, *[kv.repeat_interleave(2, dim=1)] * 2, PAST, Places(3, 3))
+    >>> torch.allclose(attend(q, kv, kv, PAST, Places(3, 3)), by_hand, atol=1e-6)
+    True
+    """
+    mask, is_causal = see.for_kernel(at, q.device)
+    if bias is not None:
+        mask = see.dense(at, q.device) if is_causal else mask  # the kernel takes one of them
+        mask, is_causal = bias if mask is None else bias.masked_fill(~mask, -math.inf), False
+    given = q, k
+    if without_heads := q.ndim == 3:  # torch would take a slower kernel
+        q, k, v = q.unsqueeze(1), k.unsqueeze(1), v.unsqueeze(1)
+        mask = mask.unsqueeze(1) if mask is not None and mask.ndim == 3 else mask
+    # Some kernels refuse to be told where nothing is shared; torch.compile wants a plain bool.
+    shared = True if q.ndim > 3 and q.shape[-3] != k.shape[-3] else False  # noqa: SIM210
+    output = F.scaled_dot_product_attention(
+        q, k, v, mask, dropout_p=dropout, is_causal=is_causal, scale=scale, enable_gqa=shared
+    )
+    if is_strict() and output.isnan().any():  # the kernel can't say which number it was
+        attention_weights(*given, see, at, scale=scale, bias=bias)
+        reject_where(~k.isfinite(), k, "keys", "finite numbers where any query sees them")
+    return output.squeeze(1) if without_heads else output
+
+
+def attention_weights(
+    q: Tensor,
+    k: Tensor,
+    see: Visibility,
+    at: Places,
+    *,
+    scale: float | None = None,
+    bias: Tensor | None = None,
+    sinks: Tensor | None = None,
+) -> Weights:
+    """Return the weights with which :func:`attend` averages, (\\*batch, [head,] query, key).
+
+    With ``sinks``, a score for each head that no key has, the softmax has one term more:
+
+    .. math:: \\alpha_{ij} = \\frac{e^{a_{ij}}}{e^{s_h} + \\sum_{j'} e^{a_{ij'}}}
+
+    so that a query's weights sum to less than 1 (OpenAI's gpt-oss, 2025; with :math:`s_h = 0`,
+    Miller 2023). A query that sees no key gets 0.
+
+    Args:
+        q: As in :func:`attend`, like the others.
+        k: Keys.
+        see: Which keys a query sees.
+        at: Where queries and keys stand.
+        scale: Factor of the scores.
+        bias: Added to the scaled scores.
+        sinks: One score for each head, (head).
+
+    >>> import torch
+    >>> from attention_book.attention import PAST
+    >>> q, sinks = torch.zeros(1, 2, 1, 4), torch.tensor([0.0, -torch.inf])
+    >>> attention_weights(q, torch.ones(1, 2, 3, 4), PAST, Places(1, 3, offset=2), sinks=sinks)
+    tensor([[[[0.2500, 0.2500, 0.2500]],
+    <BLANKLINE>
+             [[0.3333, 0.3333, 0.3333]]]])
+    """
+    k = shared_heads(k, q.shape[-3]) if q.ndim > 3 else k
+    # The queries are scaled before the product: half precision could overflow in between.
+    scores = (q * (1 / math.sqrt(k.shape[-1]) if scale is None else scale)) @ k.mT
+    if bias is not None:
         scores = scores + bias
-    return masked_softmax(scores, mask)
+    mask = see.dense(at, q.device)
+    if sinks is None:
+        return masked_softmax(scores, mask)
+    column = sinks.to(scores.dtype)[:, None, None].expand(*scores.shape[:-1], 1)
+    if mask is not None:
+        mask = F.pad(mask.expand(*mask.shape[:-1], at.num_keys), (0, 1), value=True)
+    return masked_softmax(torch.cat((scores, column), dim=-1), mask)[..., :-1]
+
+
+def shared_heads(kv: Tensor, num_heads: int) -> Tensor:
+    """Repeat each head of keys or values for all heads of queries that share it.
+
+    >>> import torch
+    >>> shared_heads(torch.rand(5, 3, 7, 2), num_heads=6).shape
+    torch.Size([5, 6, 7, 2])
+    """
+    each = num_heads // kv.shape[-3]
+    return kv if each == 1 else kv.repeat_interleave(each, dim=-3)
 
 
 class DotProductAttention(nn.Module):
@@ -247,29 +344,11 @@ class DotProductAttention(nn.Module):
         )
 
 
-def _added(bias: Bias | None, mask: Mask | None) -> Tensor | None:
-    """Return what the fused kernel takes for mask and bias together: the mask wins."""
-    if bias is None or mask is None:
-        return mask if bias is None else bias
-    return bias.masked_fill(~mask, -math.inf)
-
-
-def _fused(
-    queries: Queries,
-    keys: Keys,
-    values: Values,
-    mask: Tensor | None,
-    is_causal: bool,
-    scale: float | None,
-    dropout: float,
-) -> Output:
-    """Call torch's kernel; without an axis for heads it would take a slower one."""
-    without_heads = queries.ndim == 3
-    if without_heads:
-        queries, keys, values = queries.unsqueeze(1), keys.unsqueeze(1), values.unsqueeze(1)
-        if mask is not None and mask.ndim == 3:
-            mask = mask.unsqueeze(1)
-    output = F.scaled_dot_product_attention(
-        queries, keys, values, mask, dropout_p=dropout, is_causal=is_causal, scale=scale
-    )
-    return output.squeeze(1) if without_heads else output
+def _visibility(
+    mask: Mask | None, at: Places, queries: Tensor, *, is_causal: bool = False
+) -> Visibility:
+    """Return what a call says of who sees whom, checked."""
+    if mask is not None:
+        shape, device = queries.shape[:-2], queries.device
+        check_mask(mask, at.num_queries, at.num_keys, batch=shape, device=device)
+    return Visibility(causal=is_causal, mask=mask)

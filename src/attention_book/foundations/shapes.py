@@ -60,6 +60,9 @@ Features = Float[Tensor, "*batch position d_model"]
 #: The same vectors in parts, one for each head.
 Heads = Float[Tensor, "*batch head position d_k"]
 HeadQueries = Float[Tensor, "*batch head query d_k"]
+#: Heads of queries may share a head of keys and values.
+HeadKeys = Float[Tensor, "*batch kv_head key d_k"]
+HeadValues = Float[Tensor, "*batch kv_head key d_v"]
 HeadWeights = Float[Tensor, "*batch head query key"]
 HeadOutput = Float[Tensor, "*batch head query d_v"]
 #: An additive bias of the scores.
@@ -73,8 +76,10 @@ __all__ = [
     "Features",
     "Forecast",
     "HeadBias",
+    "HeadKeys",
     "HeadOutput",
     "HeadQueries",
+    "HeadValues",
     "HeadWeights",
     "Heads",
     "HeadsMask",

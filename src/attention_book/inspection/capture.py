@@ -67,7 +67,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
         hooks.enter_context(_as_written())
         for name, module in watched.items():
             before, after = watch.hooks(seen[name])
-            hooks.enter_context(_removing(module.register_forward_pre_hook(before)))
+            handle = module.register_forward_pre_hook(before, with_kwargs=True)
+            hooks.enter_context(_removing(handle))
             hooks.enter_context(_removing(module.register_forward_hook(after, with_kwargs=True)))
         yield seen
     now = _with_weights(model)
@@ -116,11 +117,11 @@ class _Watch:
         self.recomputing = False
 
     def hooks(self, calls: list[Tensor]) -> tuple[Callable[..., None], Callable[..., None]]:
-        states: list[RandomState] = []
+        begun: list[tuple[RandomState, dict[str, Any]]] = []
 
-        def before(module: nn.Module, args: tuple[Any, ...]) -> None:
+        def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if not self.recomputing:
-                states.append(_random_state())
+                begun.append((_random_state(), arguments_of(module, args, kwargs)))
 
         def after(
             module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any
@@ -129,9 +130,10 @@ class _Watch:
                 return
             self.recomputing = True
             try:
-                with torch.no_grad(), _replay(states.pop()):
+                state, arguments = begun.pop()
+                with torch.no_grad(), _replay(state):
                     weights: Any = module.weights
-                    found = call_with(weights, arguments_of(module, args, kwargs))
+                    found = call_with(weights, arguments)
                     # A transform's own tensors mean nothing when it is over.
                     calls.append(torch.func.debug_unwrap(found))
             finally:
@@ -143,13 +145,17 @@ class _Watch:
 def arguments_of(
     module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of a call of ``module`` by name, defaults included."""
+    """Return the arguments of a call of ``module`` by name, defaults included.
+
+    Ask before the call: a cache goes on by it, and here is a handle that stays where it is.
+    """
     call = signature(module.forward).bind(*args, **kwargs)
     call.apply_defaults()
-    return call.arguments
+    cache = call.arguments.get("cache")
+    return call.arguments if cache is None else call.arguments | {"cache": cache.fork()}
 
 
-def call_with(method: Callable[..., Tensor], arguments: dict[str, Any]) -> Tensor:
+def call_with(method: Callable[..., Any], arguments: dict[str, Any]) -> Any:
     """Call a module's method with those of ``arguments`` that it names.
 
     Raises:

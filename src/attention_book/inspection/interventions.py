@@ -13,15 +13,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor, nn
 
-from attention_book.attention import (
-    KVCache,
-    LatentAttention,
-    MultiHeadAttention,
-    WindowAttention,
-    causal_mask,
-)
 from attention_book.foundations.checks import check_boolean
-from attention_book.foundations.shapes import Values, Weights
+from attention_book.foundations.shapes import Weights
 from attention_book.inspection.capture import arguments_of, call_with
 
 Visible = Bool[Tensor, "*batch query key"]
@@ -40,8 +33,8 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
     .. math:: o = \\operatorname{change}(\\alpha) \\, V
 
     The module is watched from outside: at every call its own weights are computed,
-    changed, and multiplied with the values, or handed to its ``combine`` method where it
-    has one, as multi-head attention does. What follows in the model (a
+    changed, and multiplied with the values; where it has several heads, its ``look`` says what
+    a call compares and its ``combine`` mixes the heads. What follows in the model (a
     recurrent decoder's next queries, say) follows from the changed output. Dropout
     does not act on changed weights. The module's ``weights`` method is left alone:
     inside the block it still answers with the module's own.
@@ -77,27 +70,45 @@ def changed_attention(attention: nn.Module, change: Change) -> Iterator[None]:
             "block; make one change of the two"
         )
 
-    def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
+    looks: list[Any] = []
+
+    def before(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         arguments = arguments_of(module, args, kwargs)
-        own = call_with(module.weights, arguments)
-        changed = change(own, _visible(own, arguments, module))
+        asks = hasattr(module, "look")
+        looks.append(call_with(module.look, arguments) if asks else arguments)
+
+    def after(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], _: Tensor) -> Tensor:
+        look = looks.pop()
+        if hasattr(module, "look"):
+            own: Tensor = module.weights_of(look)
+            visible = look.see.dense(look.at, own.device)
+        else:
+            own, visible = call_with(module.weights, look), look["mask"]
+        if visible is None:
+            visible = own.new_ones(own.shape, dtype=torch.bool)
+        changed = change(own, visible.expand_as(own))
         if changed.shape != own.shape:
             raise ValueError(
                 f"change: expected weights of the shape {tuple(own.shape)}, "
                 f"got {tuple(changed.shape)}"
             )
-        if arguments["values"] is None:  # the keys are their own values, or bring them along
-            arguments["values"] = arguments["keys"]
-        combine = getattr(module, "combine", _average)
-        return call_with(combine, arguments | {"weights": changed})
+        if hasattr(module, "look"):
+            output: Tensor = module.combine(changed, look)
+            return output
+        averages: Tensor = changed @ look["values"]
+        return averages
 
-    handle = attention.register_forward_hook(after, with_kwargs=True)
+    handles = [
+        attention.register_forward_pre_hook(before, with_kwargs=True),
+        attention.register_forward_hook(after, with_kwargs=True),
+    ]
     _under_change.add(attention)
     try:
         yield
     finally:
         _under_change.remove(attention)
-        handle.remove()
+        for handle in handles:
+            handle.remove()
 
 
 @contextmanager
@@ -243,23 +254,6 @@ def without_pairs(chosen: Bool[Tensor, "*#batch #query #key"]) -> Change:
     return change
 
 
-def _visible(own: Weights, arguments: dict[str, Any], module: nn.Module) -> Visible:
-    """Return what a call lets its queries see: by its mask, its window and ``is_causal``."""
-    mask: Tensor | None = arguments["mask"]
-    if isinstance(module, WindowAttention):
-        mask = call_with(module.visible, arguments)
-    elif arguments.get("is_causal"):
-        cached = isinstance(arguments["keys"], KVCache)  # else the keys begin with the queries
-        offset = arguments.get("offset", 0) if cached else 0
-        past = causal_mask(*own.shape[-2:], offset=offset, device=own.device)
-        mask = past if mask is None else past & mask
-    if mask is None:
-        return torch.ones_like(own, dtype=torch.bool)
-    if isinstance(module, MultiHeadAttention | LatentAttention) and mask.ndim == 3:
-        mask = mask.unsqueeze(1)  # one for all heads
-    return mask.expand_as(own)
-
-
 def _check_chosen(hidden: Tensor, weights: Weights) -> None:
     sizes = zip(reversed(hidden.shape), reversed(weights.shape), strict=False)
     if not 2 <= hidden.ndim <= weights.ndim or any(have not in (1, want) for have, want in sizes):
@@ -267,10 +261,6 @@ def _check_chosen(hidden: Tensor, weights: Weights) -> None:
             "chosen: expected a shape that broadcasts to the weights' (*batch, query, key) = "
             f"{tuple(weights.shape)}, got {tuple(hidden.shape)}"
         )
-
-
-def _average(weights: Weights, values: Values) -> Tensor:
-    return weights @ values
 
 
 def _without(weights: Weights, hidden: Tensor) -> Weights:

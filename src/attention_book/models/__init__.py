@@ -7,7 +7,6 @@ from attention_book.models.decoder.model import DecoderLanguageModel
 from attention_book.models.decoder.pretrained.load import Pretrained, load_pretrained
 from attention_book.models.decoder.pretrained.model_folder import PretrainedError
 from attention_book.models.decoder.rms_norm import RMSNorm
-from attention_book.models.decoder.state import DecoderLanguageState
 from attention_book.models.forecasting.baselines import (
     Autoregression,
     differenced,
@@ -23,7 +22,6 @@ from attention_book.models.language.model import (
     MaskedLanguageModel,
 )
 from attention_book.models.language.ngrams import NgramModel, NgramState
-from attention_book.models.language.state import LanguageState
 from attention_book.models.lora import LoRA, add_lora, load_lora, lora_state, merge_lora
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.bahdanau import BahdanauDecoder
@@ -36,14 +34,12 @@ from attention_book.models.recurrent.without_attention import FixedContextDecode
 from attention_book.models.tied import TiedModel
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.config import TransformerConfig
-from attention_book.models.transformer.decoder import Decoder
-from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.feed_forward import FeedForward
 from attention_book.models.transformer.layer_config import LayerConfig
-from attention_book.models.transformer.layers import DecoderLayer, SelfAttentionLayer
+from attention_book.models.transformer.layers import Layer
 from attention_book.models.transformer.model import Transformer
-from attention_book.models.transformer.stack import LayerStack
-from attention_book.models.transformer.state import TransformerMemory, TransformerState
+from attention_book.models.transformer.stack import LayerStack, TokenStack
+from attention_book.models.transformer.state import TransformerState
 from attention_book.models.transformer.torch_modules import from_torch, to_torch
 from attention_book.models.vision.patches import from_patches, grid_sinusoids, patches
 from attention_book.models.vision.vision_transformer import (
@@ -57,14 +53,10 @@ __all__ = [
     "Autoregression",
     "BahdanauDecoder",
     "CausalLanguageModel",
-    "Decoder",
     "DecoderBlock",
     "DecoderConfig",
     "DecoderLanguageModel",
-    "DecoderLanguageState",
-    "DecoderLayer",
     "DecoderState",
-    "Encoder",
     "FeedForward",
     "FixedContextDecoder",
     "Forecaster",
@@ -72,7 +64,7 @@ __all__ = [
     "GatedFeedForward",
     "LanguageModel",
     "LanguageModelConfig",
-    "LanguageState",
+    "Layer",
     "LayerConfig",
     "LayerStack",
     "LoRA",
@@ -85,14 +77,13 @@ __all__ = [
     "RMSNorm",
     "RecurrentEncoder",
     "RotarySettings",
-    "SelfAttentionLayer",
     "Seq2Seq",
     "Seq2SeqConfig",
     "SourceMemory",
     "TiedModel",
+    "TokenStack",
     "Transformer",
     "TransformerConfig",
-    "TransformerMemory",
     "TransformerState",
     "Translator",
     "VisionTransformer",

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from attention_book.foundations.checks import is_strict, strict
-from attention_book.models import DecoderLayer, SelfAttentionLayer
+from attention_book.models import Layer
 from attention_book.runs.folder import MachineError, RunError
 from attention_book.text import Batch
 from attention_book.training import BatchLoss, batch_loss
@@ -384,13 +384,13 @@ def parts_to_shard(module: nn.Module) -> list[nn.Module]:
     >>> from attention_book.models import Transformer, TransformerConfig
     >>> model = Transformer(TransformerConfig(source_vocabulary=9, target_vocabulary=9))
     >>> [type(part).__name__ for part in parts_to_shard(model)][::2]
-    ['SelfAttentionLayer', 'MultiHeadAttention', 'MultiHeadAttention']
+    ['Layer', 'MultiHeadAttention', 'MultiHeadAttention']
     """
     parts: list[nn.Module] = []
     for layer in module.modules():
-        if isinstance(layer, SelfAttentionLayer):
-            parts.append(layer)
-        elif isinstance(layer, DecoderLayer):
+        if isinstance(layer, Layer) and hasattr(layer, "cross_attention"):
             parts += [layer.self_attention, layer.feed_forward]
+        elif isinstance(layer, Layer):
+            parts.append(layer)
     owners = Counter(id(p) for part in parts for p in part.parameters())
     return [part for part in parts if all(owners[id(p)] == 1 for p in part.parameters())]

@@ -19,9 +19,7 @@ from attention_book.attention import (
     MultiHeadAttention,
     RelativePositions,
     RotaryPositions,
-    SinkAttention,
     T5Buckets,
-    WindowAttention,
 )
 
 #: How far rounding may carry an output of size 1, by type.
@@ -79,11 +77,7 @@ class Case:
             "positions": positions,
         }
         near = {"window": self.window, "num_first": self.num_first}
-        module = {
-            "full": lambda: MultiHeadAttention(**common),
-            "window": lambda: WindowAttention(**common, **near),
-            "sink": lambda: SinkAttention(**common, **near),
-        }[self.kind]()
+        module = MultiHeadAttention(**common, **near, sinks=self.kind == "sink")
         for parameter in module.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
         return module.to(self.dtype).eval()
@@ -220,14 +214,9 @@ def read(case: Case, module: MultiHeadAttention, x: torch.Tensor) -> torch.Tenso
     event(f"{len(cuts) - 1} pieces")
     if len(cuts) == 2:
         return module(x, x, mask=visible, is_causal=True)
-    outputs, cache = [], None
+    outputs, cache = [], module.new_cache()
     for start, end in pairwise(cuts):
-        piece = module.project(x[:, start:end], offset=start)
-        cache = piece if cache is None else cache.append(piece)
-        mask = visible[..., :end]
-        if case.kind != "full" and cache.num_keys < end:  # the cache has dropped some
-            mask = mask[..., cache.key_positions.tolist()]
-        outputs.append(module(x[:, start:end], cache, mask=mask, offset=start, is_causal=True))
+        outputs.append(module(x[:, start:end], mask=visible[..., :end], cache=cache))
     return torch.cat(outputs, dim=1)
 
 

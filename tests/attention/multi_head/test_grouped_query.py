@@ -9,8 +9,8 @@ from torch.export import Dim, export
 from torch.nn import functional as F
 
 from attention_book.attention import (
+    KV,
     AlibiPositions,
-    KVCache,
     MultiHeadAttention,
     NoPositions,
     RelativePositions,
@@ -170,7 +170,7 @@ def test_the_cache_is_as_small_as_promised(key_value_heads):
     for kind in (torch.float64, torch.float32, torch.bfloat16):
         attention = make(key_value_heads).to(kind)
         pairs = attention.project(draw()[1].to(kind))
-        assert pairs.num_heads == key_value_heads
+        assert pairs.keys.shape[1] == key_value_heads
         size = pairs.keys.nbytes + pairs.values.nbytes
         assert BATCH * attention.cache_bytes(num_tokens=KEYS) == size
     assert (
@@ -231,7 +231,7 @@ def test_bad_input_gets_one_clear_error():
         ((queries[0], keys, values), ValueError, r"queries: expected the axes .* \(7, 12\)"),
         ((queries, keys[..., :7], values), ValueError, "keys: .* with 12 features"),
         ((queries, keys, values[..., :7]), ValueError, "values: .* with 12 features"),
-        ((queries, keys, values[:, :4]), ValueError, "keys and values: expected the axes"),
+        ((queries, keys, values[:, :4]), ValueError, "values: expected one value for each key"),
         ((queries, pairs, values), ValueError, "values: expected None"),
         ((queries, others), ValueError, r"same leading \(batch\) axes"),
         ((queries, keys, values, torch.ones(7, 11)), TypeError, "mask: expected a boolean"),
@@ -261,7 +261,7 @@ def test_bad_settings_get_one_clear_error(settings, message):
 
 def test_values_of_another_number_of_heads_are_refused():
     attention = MultiHeadAttention(d_model=16, num_heads=4, num_kv_heads=2)
-    kept = KVCache(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
+    kept = KV(torch.rand(2, 1, 5, 4), torch.rand(2, 1, 5, 4))
     with pytest.raises(ValueError, match="values: expected 2 heads, got 1"):
         attention.combine(torch.rand(2, 4, 5, 5), kept)
 

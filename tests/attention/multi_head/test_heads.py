@@ -5,8 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import causal_mask, merge_heads, split_heads
-from attention_book.attention.multi_head.heads import past_only
+from attention_book.attention import merge_heads, split_heads
 
 
 @given(
@@ -64,12 +63,3 @@ def test_bad_input_gets_one_clear_error():
         split_heads(torch.rand(10), 5)
     with pytest.raises(ValueError, match=r"heads: expected the axes .*, got the shape \(7, 10\)"):
         merge_heads(torch.rand(7, 10))
-
-
-def test_a_single_query_needs_no_mask_only_where_it_stands_last():
-    keys = torch.rand(1, 1, 5, 4)
-    for start in range(5):
-        found = past_only(None, torch.rand(1, 1, 1, 4), keys, start)
-        assert (found is None) == (start == 4)
-        if found is not None:
-            assert torch.equal(found, causal_mask(1, 5, offset=start))

@@ -7,7 +7,7 @@ import torch
 from torch.autograd import gradcheck
 
 from attention_book.attention import (
-    KVCache,
+    KV,
     LatentAttention,
     NoPositions,
     RotaryPositions,
@@ -75,7 +75,7 @@ def test_it_is_the_papers_formula(q_rank, absorbed) -> None:
     seen[..., 0] = True
     output, weights = by_formula(attention, queries, keys, 4, seen)
     cache = attention.project(keys)
-    for found in (cache, KVCache(cache.keys.clone(), cache.values.clone())):
+    for found in (cache, KV(cache.keys.clone(), cache.values.clone())):
         mine = attention(queries, found, mask=seen, offset=4, absorbed=absorbed)
         torch.testing.assert_close(mine, output, **EXACT)
     torch.testing.assert_close(attention.weights(queries, cache, seen, offset=4), weights, **EXACT)
@@ -91,6 +91,24 @@ def test_absorbed_is_expanded(with_heads) -> None:
         torch.testing.assert_close(absorbed, expanded, **EXACT)
         combined = attention.combine(attention.weights(x, x, **settings), x)
         torch.testing.assert_close(combined, expanded, **EXACT)
+
+
+def test_at_once_step_by_step_and_by_pieces() -> None:
+    attention, x = make(), draw()
+    at_once = attention(x, x, is_causal=True)
+    cache, rows = attention.new_cache(), []
+    for start, end in ((0, 1), (1, 2), (2, 3), (3, 7), (7, 8), (8, KEYS)):
+        piece = x[:, start:end]
+        weights = attention.weights(piece, cache=cache)
+        look = attention.look(piece, cache=cache.fork())
+        rows.append(attention(piece, cache=cache))
+        kept = KV(*cache.rows)
+        seen = causal_mask(end - start, end, offset=start)
+        expected = attention(piece, kept, mask=seen, offset=start, absorbed=False)
+        torch.testing.assert_close(rows[-1], expected, **EXACT)
+        assert torch.equal(attention.weights_of(look), weights)
+        torch.testing.assert_close(attention.combine(weights, look), expected, **EXACT)
+    torch.testing.assert_close(torch.cat(rows, dim=1), at_once, **EXACT)
 
 
 def test_without_positions_the_keys_are_a_set() -> None:

@@ -8,8 +8,8 @@ from torch import nn
 from torch.nn.utils import prune
 
 from attention_book.attention import (
+    KV,
     AlibiPositions,
-    KVCache,
     MultiHeadAttention,
     NoPositions,
     RelativePositions,
@@ -19,7 +19,7 @@ from attention_book.attention import (
     causal_mask,
     split_heads,
 )
-from attention_book.attention.multi_head.torch_modules import attention_to_torch
+from attention_book.attention.from_torch import attention_to_torch
 
 BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 3
 D_K = 6  # even, for the rotations
@@ -159,22 +159,21 @@ def test_piece_by_piece_with_a_cache_is_all_at_once(attention):
     x, pieces = draw()[0], (3, 1, 2, 1)
     at_once = attention(x, x, x, causal_mask(QUERIES))
     weights = attention.weights(x, x, causal_mask(QUERIES))
-    past, offset = None, 0
+    cache = attention.new_cache()
     for piece in x.split(pieces, dim=1):
-        new = attention.project(piece, piece, offset=offset)
-        past = new if past is None else past.append(new)
-        length = piece.shape[1]
-        here, mask = (
-            slice(offset, offset + length),
-            causal_mask(length, past.num_keys, offset=offset),
-        )
-        output = attention(piece, past, mask=mask, offset=offset)
+        here = slice(cache.position, cache.position + piece.shape[1])
+        look = attention.look(piece, cache=cache.fork())
+        found = attention.weights(piece, cache=cache)
+        output = attention(piece, cache=cache)
         torch.testing.assert_close(output, at_once[:, here])
-        found = attention.weights(piece, past, mask, offset=offset)
-        torch.testing.assert_close(found, weights[:, :, here, : past.num_keys])
-        combined = attention.combine(found, past, offset=offset)
+        torch.testing.assert_close(found, weights[:, :, here, : cache.num_keys])
+        assert torch.equal(attention.weights_of(look), found)
+        torch.testing.assert_close(attention.combine(found, look), output)
+        projected = attention.project(x[:, : here.stop])  # the same without a cache
+        again = attention(piece, projected, offset=here.start, is_causal=True)
+        torch.testing.assert_close(again, output)
+        combined = attention.combine(found, projected, offset=here.start)
         torch.testing.assert_close(combined, output)
-        offset += length
 
 
 def test_relative_positions_do_not_care_where_the_sequence_begins(attention):
@@ -311,12 +310,12 @@ def test_the_settings_show_where_the_module_is_printed():
 def test_bad_input_gets_one_clear_error(attention):
     queries, keys, values = draw()
     pairs = attention.project(keys, values)
-    others = KVCache(pairs.keys[:, :2], pairs.values[:, :2])
+    others = KV(pairs.keys[:, :2], pairs.values[:, :2])
     for arguments, error, message in [
         ((queries[0], keys, values), ValueError, r"queries: expected the axes .* \(7, 18\)"),
         ((queries, keys[..., :7], values), ValueError, "keys: .* with 18 features"),
         ((queries, keys, values[..., :7]), ValueError, "values: .* with 18 features"),
-        ((queries, keys, values[:, :4]), ValueError, "keys and values: expected the axes"),
+        ((queries, keys, values[:, :4]), ValueError, "values: expected one value for each key"),
         ((queries, keys[:2], values[:2]), ValueError, r"\(5, 3, 7, 6\) and \(2, 3, 11, 6\)"),
         ((queries[:2], pairs), ValueError, r"same leading \(batch\) axes, .* \(5, 3, 11, 6\)"),
         ((queries, others), ValueError, r"\(5, 3, 7, 6\) and \(5, 2, 11, 6\)"),

@@ -6,8 +6,6 @@ import torch
 from attention_book.attention import (
     MultiHeadAttention,
     RotaryPositions,
-    SinkAttention,
-    WindowAttention,
     YarnScaling,
 )
 
@@ -15,7 +13,7 @@ D_MODEL, HEADS, D_K = 24, 6, 4
 
 
 def attention(**settings):
-    module = SinkAttention(d_model=D_MODEL, num_heads=HEADS, **settings).double()
+    module = MultiHeadAttention(d_model=D_MODEL, num_heads=HEADS, sinks=True, **settings).double()
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.4)
@@ -29,11 +27,13 @@ def text(length=9):
 @pytest.mark.parametrize("num_kv_heads", [6, 3, 1])
 def test_weights_are_those_of_the_definition(num_kv_heads):
     module, x = attention(num_kv_heads=num_kv_heads, window=4), text()
-    plain = WindowAttention(d_model=D_MODEL, num_heads=HEADS, num_kv_heads=num_kv_heads, window=4)
+    plain = MultiHeadAttention(
+        d_model=D_MODEL, num_heads=HEADS, num_kv_heads=num_kv_heads, window=4
+    )
     state = module.state_dict()
     sinks = state.pop("sinks")
     plain.double().load_state_dict(state)
-    ours, without = module.weights(x, x), plain.weights(x, x)
+    ours, without = (each.weights(x, is_causal=True) for each in (module, plain))
     # The scores, up to a constant for each query: recovered from the plain weights.
     scores = _scores(module, x, num_kv_heads)
     seen = without > 0
@@ -55,7 +55,7 @@ def test_a_sink_that_scores_minus_infinity_is_none():
     module.sinks.data.fill_(-1e4)
     plain = MultiHeadAttention(d_model=D_MODEL, num_heads=HEADS).double()
     plain.load_state_dict({k: v for k, v in module.state_dict().items() if k != "sinks"})
-    torch.testing.assert_close(module(x, x, x), plain(x, x, x, is_causal=True))
+    torch.testing.assert_close(module(x), plain(x))
 
 
 def test_a_sink_that_scores_high_silences_its_head_alone():
@@ -123,7 +123,8 @@ def test_equals_gpt_oss(window, length, num_kv_heads, dtype, gate):
     with torch.no_grad():
         for parameter in theirs.parameters():
             parameter.normal_(std=0.3)
-    ours = SinkAttention(
+    ours = MultiHeadAttention(
+        sinks=True,
         d_model=64,
         num_heads=8,
         num_kv_heads=num_kv_heads,
@@ -162,5 +163,5 @@ def test_equals_gpt_oss(window, length, num_kv_heads, dtype, gate):
         hidden_states=x, position_embeddings=turns, attention_mask=hidden[None, None]
     )
     largest = expected.abs().max().item()
-    torch.testing.assert_close(ours(x, x, x), expected, rtol=0, atol=gate * largest)
-    torch.testing.assert_close(ours.weights(x, x), their_weights, rtol=0, atol=gate)
+    torch.testing.assert_close(ours(x, is_causal=True), expected, rtol=0, atol=gate * largest)
+    torch.testing.assert_close(ours.weights(x, is_causal=True), their_weights, rtol=0, atol=gate)

@@ -6,19 +6,16 @@ from torch import nn
 
 from attention_book.attention import (
     AlibiPositions,
-    KVCache,
     LearnedPositions,
     MultiHeadAttention,
     NoPositions,
     RelativePositions,
     RotaryPositions,
-    SinkAttention,
     SinusoidalPositions,
     T5Buckets,
-    WindowAttention,
     causal_mask,
 )
-from attention_book.attention.multi_head.torch_modules import (
+from attention_book.attention.from_torch import (
     attention_from_torch,
     attention_to_torch,
 )
@@ -142,14 +139,11 @@ def test_piece_by_piece_with_a_cache_is_torchs_causal_attention(bias):
     theirs = torchs(SIZES[0], bias)
     ours, x = attention_from_torch(theirs), draw(SIZES[0])[0]
     expected, _ = theirs(x, x, x, attn_mask=~causal_mask(QUERIES))
-    past: KVCache | None = None
+    cache = ours.new_cache()
     for place in range(QUERIES):
         token = x[:, place : place + 1]
-        new = ours.project(token, offset=place)
-        past = new if past is None else past.append(new)
-        torch.testing.assert_close(
-            ours(token, past, offset=place), expected[:, place : place + 1], **EXACT
-        )
+        found = ours(token, cache=cache)
+        torch.testing.assert_close(found, expected[:, place : place + 1], **EXACT)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -221,10 +215,10 @@ def test_what_torchs_lacks_is_named(settings, message):
         attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2, **settings))
 
 
-@pytest.mark.parametrize("kind", [WindowAttention, SinkAttention])
-def test_windows_and_sinks_are_not_lost_on_the_way(kind):
-    with pytest.raises(TypeError, match=f"module: .* got a {kind.__name__}"):
-        attention_to_torch(kind(d_model=8, num_heads=2, window=3))
+@pytest.mark.parametrize("settings", [{"window": 3}, {"sinks": True}])
+def test_windows_and_sinks_are_not_lost_on_the_way(settings):
+    with pytest.raises(ValueError, match="window and sinks: expected None"):
+        attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2, **settings))
 
 
 @pytest.mark.parametrize(

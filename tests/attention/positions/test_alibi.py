@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import AlibiPositions, alibi_slopes
+from attention_book.attention import AlibiPositions, Places, alibi_slopes
 
 
 def test_the_slopes_of_8_heads_are_the_paper_s():
@@ -34,7 +34,9 @@ def test_any_number_of_heads_gets_different_slopes(num_heads):
 
 @pytest.mark.parametrize("num_heads", [1, 3, 4, 12])
 def test_the_bias_falls_with_the_distance_on_both_sides(num_heads):
-    bias = AlibiPositions(num_heads=num_heads).bias(torch.rand(2, num_heads, 5, 7), 11, offset=3)
+    bias = AlibiPositions(num_heads=num_heads).bias(
+        torch.rand(2, num_heads, 5, 7), Places(5, 11, 3)
+    )
     assert bias.shape == (1, num_heads, 5, 11)
     slopes = alibi_slopes(num_heads)
     for i in range(5):
@@ -43,7 +45,9 @@ def test_the_bias_falls_with_the_distance_on_both_sides(num_heads):
 
 
 def test_double_precision_is_exact():
-    bias = AlibiPositions(num_heads=16).bias(torch.rand(1, 16, 1, 2).double(), 1001, offset=1000)
+    bias = AlibiPositions(num_heads=16).bias(
+        torch.rand(1, 16, 1, 2).double(), Places(1, 1001, 1000)
+    )
     assert bias[0, 0, 0, 0].item() == pytest.approx(-1000 * 2**-0.5, rel=1e-15)
 
 
@@ -55,7 +59,7 @@ def test_impossible_settings_are_refused():
 def test_it_can_be_created_without_memory():
     with torch.device("meta"):
         positions = AlibiPositions(num_heads=4)
-    bias = positions.bias(torch.zeros(1, 4, 3, 5), 3)
+    bias = positions.bias(torch.zeros(1, 4, 3, 5), Places(3, 3))
     torch.testing.assert_close(bias[0, :, 0, 2], -2 * alibi_slopes(4))
 
 

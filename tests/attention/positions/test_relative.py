@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attention_book.attention import MultiHeadAttention, RelativePositions, split_heads
+from attention_book.attention import MultiHeadAttention, Places, RelativePositions, split_heads
 
 BATCH, HEADS, QUERIES, KEYS, D_K = 2, 3, 5, 11, 7
 
@@ -18,6 +18,7 @@ def clipped(table, i, j, max_distance):
 @pytest.mark.parametrize("offset", [0, 4])
 def test_equations_3_and_4(max_distance, offset):
     positions = RelativePositions(d_k=D_K, max_distance=max_distance).double()
+    at = Places(QUERIES, KEYS, offset)
     q = torch.randn(BATCH, HEADS, QUERIES, D_K).double()
     k = torch.randn(BATCH, HEADS, KEYS, D_K).double()
     v = torch.randn(BATCH, HEADS, KEYS, D_K).double()
@@ -30,7 +31,7 @@ def test_equations_3_and_4(max_distance, offset):
         for j in range(KEYS):
             key = k[:, :, j] + a(positions.keys, i, j)
             e[:, :, i, j] = (q[:, :, i] * key).sum(-1) / math.sqrt(D_K)
-    scores = q @ k.mT / math.sqrt(D_K) + positions.bias(q, KEYS, offset=offset)
+    scores = q @ k.mT / math.sqrt(D_K) + positions.bias(q, at)
     torch.testing.assert_close(scores, e)
 
     alpha = e.softmax(-1)
@@ -39,7 +40,7 @@ def test_equations_3_and_4(max_distance, offset):
         for j in range(KEYS):
             value = v[:, :, j] + a(positions.values, i, j)
             z[:, :, i] += alpha[:, :, i, j, None] * value
-    output = alpha @ v + positions.value_bias(alpha, offset=offset)
+    output = alpha @ v + positions.value_bias(alpha, at)
     torch.testing.assert_close(output, z)
 
 
@@ -62,13 +63,15 @@ def test_gradients():
     positions = RelativePositions(d_k=3, max_distance=2).double()
     q = torch.randn(1, 2, 3, 3).double().requires_grad_()
     w = torch.rand(1, 2, 3, 5).double().requires_grad_()
-    assert torch.autograd.gradcheck(lambda q: positions.bias(q, 5, offset=1), (q,))
-    assert torch.autograd.gradcheck(lambda w: positions.value_bias(w, offset=1), (w,))
+    assert torch.autograd.gradcheck(lambda q: positions.bias(q, Places(q.shape[-2], 5, 1)), (q,))
+    assert torch.autograd.gradcheck(
+        lambda w: positions.value_bias(w, Places(*w.shape[-2:], 1)), (w,)
+    )
 
 
 def test_without_values_nothing_is_added_to_them():
     positions = RelativePositions(d_k=D_K, max_distance=3, values=False)
-    assert positions.value_bias(torch.rand(1, 2, 3, 5)) is None
+    assert positions.value_bias(torch.rand(1, 2, 3, 5), Places(3, 5)) is None
     assert [name for name, _ in positions.named_parameters()] == ["keys"]
 
 

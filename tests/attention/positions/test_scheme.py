@@ -17,13 +17,12 @@ from attention_book.attention import (
     LearnedPositions,
     MultiHeadAttention,
     NoPositions,
+    Places,
     Positions,
     RelativePositions,
     RotaryPositions,
-    SinkAttention,
     SinusoidalPositions,
     T5Buckets,
-    WindowAttention,
     YarnScaling,
 )
 from attention_book.attention.positions.scheme import (
@@ -35,10 +34,9 @@ from attention_book.attention.positions.scheme import (
 from attention_book.course.models import OneLook
 from attention_book.models import (
     DecoderConfig,
-    DecoderLayer,
+    Layer,
     LayerConfig,
     LayerStack,
-    SelfAttentionLayer,
 )
 from attention_book.models.decoder.block import DecoderBlock
 from attention_book.models.transformer.layer_config import POSITION_KINDS
@@ -87,9 +85,10 @@ def attend(scheme, x, *, start=0, num_before=0):
     keys = scheme.rotate(placed, offset=start)
     queries = scheme.rotate(placed[:, :, num_before:], offset=start + num_before)
     scores = queries @ keys.mT / math.sqrt(D_K)
-    bias = scheme.bias(queries, keys.shape[-2], offset=num_before)
+    at = Places(queries.shape[-2], keys.shape[-2], num_before)
+    bias = scheme.bias(queries, at)
     weights = (scores if bias is None else scores + bias).softmax(-1)
-    added = scheme.value_bias(weights, offset=num_before)
+    added = scheme.value_bias(weights, at)
     return weights @ heads if added is None else weights @ heads + added
 
 
@@ -101,15 +100,16 @@ def test_a_piece_with_its_offset_is_the_slice_of_the_whole(scheme):
         assert torch.equal(scheme(x[:, piece], offset=start), scheme(x)[:, piece])
         rotated = scheme.rotate(heads[:, :, piece], offset=start)
         assert torch.equal(rotated, scheme.rotate(heads)[:, :, piece])
-        whole = scheme.bias(heads, 17)
-        part = scheme.bias(heads[:, :, piece], 17, offset=start)
+        all_of_it, some = Places(13, 17), Places(stop - start, 17, offset=start)
+        whole = scheme.bias(heads, all_of_it)
+        part = scheme.bias(heads[:, :, piece], some)
         if whole is None:
             assert part is None
         else:
             torch.testing.assert_close(part, whole[:, :, piece])
         whole, part = (
-            scheme.value_bias(weights),
-            scheme.value_bias(weights[:, :, piece], offset=start),
+            scheme.value_bias(weights, all_of_it),
+            scheme.value_bias(weights[:, :, piece], some),
         )
         if whole is None:
             assert part is None
@@ -135,7 +135,7 @@ def test_the_relative_ones_see_distances_only(name):
 @pytest.mark.parametrize("name", SCHEMES)
 def test_a_bias_depends_on_the_distance_only(name):
     scheme, queries = create(name), torch.randn(2, HEADS, 1, D_K).double()
-    rows = [scheme.bias(queries, 19, offset=offset) for offset in range(19)]
+    rows = [scheme.bias(queries, Places(1, 19, offset)) for offset in range(19)]
     for offset in range(1, 19):
         if rows[0] is None:
             assert rows[offset] is None
@@ -157,13 +157,13 @@ def test_the_base_class_is_neutral():
     for neutral in (Positions(), NoPositions()):
         assert neutral(x, offset=3) is x
         assert neutral.rotate(heads, offset=3) is heads
-        assert neutral.bias(heads, 11, offset=3) is None
-        assert neutral.value_bias(heads.softmax(-1), offset=3) is None
+        assert neutral.bias(heads, Places(5, 11, 3)) is None
+        assert neutral.value_bias(heads.softmax(-1), Places(5, 7, 3)) is None
         assert not neutral.biases_values
 
 
 def test_a_scheme_says_whether_it_adds_to_the_values(scheme):
-    added = scheme.value_bias(torch.rand(2, HEADS, 5, 7).double())
+    added = scheme.value_bias(torch.rand(2, HEADS, 5, 7).double(), Places(5, 7))
     assert scheme.biases_values == (added is not None)
 
 
@@ -183,8 +183,8 @@ def test_type_and_device_follow_the_input(scheme, dtype):
     for call in (
         lambda positions, kind: positions(x.to(kind), offset=3),
         lambda positions, kind: positions.rotate(heads.to(kind), offset=3),
-        lambda positions, kind: positions.bias(heads.to(kind), 13, offset=2),
-        lambda positions, kind: positions.value_bias(heads.to(kind).softmax(-1)),
+        lambda positions, kind: positions.bias(heads.to(kind), Places(11, 13, 2)),
+        lambda positions, kind: positions.value_bias(heads.to(kind).softmax(-1), Places(11, D_K)),
     ):
         ours, expected = call(scheme, dtype), call(exact, torch.float64)
         if ours is not None:
@@ -200,7 +200,7 @@ def test_a_cast_there_and_back_loses_nothing_that_is_not_learned():
         calls = (
             lambda positions: positions(torch.zeros(1, 9, D_MODEL)),
             lambda positions: positions.rotate(torch.ones(1, HEADS, 9, D_K)),
-            lambda positions: positions.bias(torch.ones(1, HEADS, 9, D_K), 9),
+            lambda positions: positions.bias(torch.ones(1, HEADS, 9, D_K), Places(9, 9)),
         )
         for call in calls:
             call(cast)
@@ -246,7 +246,7 @@ def first_use(name):
         return scheme.forward, inputs
     if name == "rotary":
         return scheme.rotate, heads
-    return lambda queries, offset=0: scheme.bias(queries, 2, offset=offset), heads
+    return lambda queries, offset=0: scheme.bias(queries, Places(2, 2, offset)), heads
 
 
 speaking = pytest.mark.parametrize("name", [name for name in SCHEMES if name != "none"])
@@ -295,13 +295,12 @@ SIZES = {"d_model": D_MODEL, "num_heads": HEADS}
 TAKERS = {
     "multi-head": lambda positions: MultiHeadAttention(**SIZES, positions=positions),
     "grouped": lambda positions: MultiHeadAttention(**SIZES, num_kv_heads=1, positions=positions),
-    "window": lambda positions: WindowAttention(**SIZES, window=3, positions=positions),
-    "sinks": lambda positions: SinkAttention(**SIZES, positions=positions),
+    "window": lambda positions: MultiHeadAttention(**SIZES, window=3, positions=positions),
+    "sinks": lambda positions: MultiHeadAttention(**SIZES, sinks=True, positions=positions),
     "latent": lambda positions: LatentAttention(
         **SIZES, kv_rank=4, d_k=6, d_rope=D_K, positions=positions
     ),
-    "layer": lambda positions: SelfAttentionLayer(LayerConfig(**SIZES), positions),
-    "decoder layer": lambda positions: DecoderLayer(LayerConfig(**SIZES), positions),
+    "layer": lambda positions: Layer(LayerConfig(**SIZES), positions),
     "block": lambda positions: DecoderBlock(DecoderConfig(vocabulary=9, **SIZES), positions),
 }
 
@@ -398,8 +397,14 @@ BEFORE = {
 WITH_TABLES = {
     "sinusoidal": (lambda scheme: lambda x: scheme(x), (1, 6, D_MODEL)),
     "rotary": (lambda scheme: lambda x: scheme.rotate(x), (1, HEADS, 6, D_K)),
-    "alibi": (lambda scheme: lambda x: x[..., :1] + scheme.bias(x, 6), (1, HEADS, 6, D_K)),
-    "buckets": (lambda scheme: lambda x: x[..., :1] + scheme.bias(x, 6), (1, HEADS, 6, D_K)),
+    "alibi": (
+        lambda scheme: lambda x: x[..., :1] + scheme.bias(x, Places(6, 6)),
+        (1, HEADS, 6, D_K),
+    ),
+    "buckets": (
+        lambda scheme: lambda x: x[..., :1] + scheme.bias(x, Places(6, 6)),
+        (1, HEADS, 6, D_K),
+    ),
 }
 
 
@@ -454,11 +459,12 @@ def test_nothing_is_placed_without_complaint_also_by_a_fresh_scheme(name, sizes)
         assert create(name).float()(x, offset=offset).shape == x.shape
         assert create(name).float().rotate(heads, offset=offset).shape == heads.shape
         for num_keys in (0, 4):
-            bias = create(name).float().bias(heads, num_keys, offset=offset)
+            at = Places(length, num_keys, offset)
+            bias = create(name).float().bias(heads, at)
             if bias is not None:
                 assert bias.expand(batch, HEADS, length, num_keys).numel() == 0
             weights = torch.zeros(batch, HEADS, length, num_keys)
-            create(name).float().value_bias(weights, offset=offset)
+            create(name).float().value_bias(weights, at)
 
 
 # A graph runs many times on one device: it makes no table in double precision on the CPU, which
@@ -500,7 +506,7 @@ def speaks(name, scheme, dtype=torch.float32):
     x = torch.ones(1, HEADS, 5, D_K, dtype=dtype)
     if name.startswith("rotary"):
         return lambda x: scheme.rotate(x, offset=77_777), x
-    return lambda x: scheme.bias(x, 6, offset=77_777), x
+    return lambda x: scheme.bias(x, Places(5, 6, 77_777)), x
 
 
 @pytest.mark.parametrize("name", GRAPHS)

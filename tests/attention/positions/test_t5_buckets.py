@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import T5Buckets, relative_bucket
+from attention_book.attention import Places, T5Buckets, relative_bucket
 
 
 def published(distance, num_buckets, max_distance, bidirectional):
@@ -84,7 +84,7 @@ def test_ahead_and_behind_are_apart_unless_only_one_exists():
 def test_every_pair_gets_the_number_of_its_head_and_bucket(bidirectional):
     positions = T5Buckets(num_heads=3, num_buckets=8, max_distance=11, bidirectional=bidirectional)
     torch.nn.init.normal_(positions.table)
-    bias = positions.bias(torch.rand(2, 3, 5, 7), 17, offset=4)
+    bias = positions.bias(torch.rand(2, 3, 5, 7), Places(5, 17, 4))
     assert bias.shape == (1, 3, 5, 17)
     for head in range(3):
         for i in range(5):
@@ -94,7 +94,7 @@ def test_every_pair_gets_the_number_of_its_head_and_bucket(bidirectional):
 
 
 def test_starts_neutral():
-    bias = T5Buckets(num_heads=2, bidirectional=True).bias(torch.rand(1, 2, 3, 4), 5)
+    bias = T5Buckets(num_heads=2, bidirectional=True).bias(torch.rand(1, 2, 3, 4), Places(3, 5))
     assert torch.all(bias == 0)
 
 

@@ -74,8 +74,8 @@ def test_a_window_bounds_the_cache(tokens) -> None:
     _, state = model.read(tokens[:, :5], model.start(BATCH))
     for token in tokens[:, 5:].T:
         _, state = model.step(token, state)
-    assert [layer.num_keys for layer in state.past] == [3, LENGTH]
-    assert [layer.position for layer in state.past] == [LENGTH, LENGTH]
+    assert [layer.num_keys for layer in state.layers] == [3, LENGTH]
+    assert [layer.position for layer in state.layers] == [LENGTH, LENGTH]
 
 
 def test_a_row_may_hold_no_text_at_all(model) -> None:

@@ -8,6 +8,7 @@ from attention_book.attention import (
     AlibiPositions,
     LearnedPositions,
     NoPositions,
+    Places,
     RelativePositions,
     RotaryPositions,
     SinusoidalPositions,
@@ -36,7 +37,7 @@ def test_a_name_is_its_class_and_fits_the_layers(kind):
     assert positions(torch.randn(2, 7, 30)).shape == (2, 7, 30)
     heads = torch.randn(2, 5, 7, config.d_k)
     assert positions.rotate(heads).shape == heads.shape
-    bias = positions.bias(heads, 11)
+    bias = positions.bias(heads, Places(heads.shape[-2], 11))
     assert (bias is None) == (kind not in ("relative", "buckets", "alibi"))
     assert bias is None or bias.expand(2, 5, 7, 11).shape == (2, 5, 7, 11)
 
@@ -44,7 +45,7 @@ def test_a_name_is_its_class_and_fits_the_layers(kind):
 def following(positions: T5Buckets) -> torch.Tensor:
     """The biases that the first of seven positions gives to the six after it, for each head."""
     nn.init.normal_(positions.table)
-    return positions.bias(torch.zeros(1, 5, 1, 6), 7)[0, :, 0, 1:]
+    return positions.bias(torch.zeros(1, 5, 1, 6), Places(1, 7))[0, :, 0, 1:]
 
 
 def test_t5_s_buckets_tell_apart_what_follows_in_the_encoder_only():

@@ -6,8 +6,7 @@ from torch import Tensor, nn
 
 from attention_book.attention import NoPositions, causal_mask
 from attention_book.models import (
-    DecoderLayer,
-    SelfAttentionLayer,
+    Layer,
     Transformer,
     TransformerConfig,
     from_torch,
@@ -53,7 +52,7 @@ def lengths_mask() -> Tensor:
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
-    ours = scattered(SelfAttentionLayer(config, NoPositions()))
+    ours = scattered(Layer(config, NoPositions()))
     theirs = to_torch(ours)
     x, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
     if not masked:
@@ -66,16 +65,20 @@ def test_encoder_layer_equals_torchs(config: TransformerConfig, masked: bool) ->
 
 @pytest.mark.parametrize("masked", [False, True])
 def test_decoder_layer_equals_torchs(config: TransformerConfig, masked: bool) -> None:
-    ours = scattered(DecoderLayer(config, NoPositions()))
+    ours = scattered(Layer(config, NoPositions(), reads_source=True))
     theirs = to_torch(ours)
     x = torch.randn(BATCH, TARGET, config.d_model).double()
     encoded, real = torch.randn(BATCH, SOURCE, config.d_model).double(), lengths_mask()
     causal = causal_mask(TARGET)
     if masked:
         expected = theirs(x, encoded, tgt_mask=~causal, memory_key_padding_mask=~real)
-        found = ours(x, ours.read(encoded), real[:, None, :], is_causal=True)
+        found = ours(x, is_causal=True, source=encoded, source_mask=real[:, None, :])
     else:
-        expected, found = theirs(x, encoded), ours(x, ours.read(encoded), is_causal=False)
+        expected, found = theirs(x, encoded), ours(x, source=encoded)
+    projected = ours.cross_attention.project(encoded)  # once for all calls, and the same
+    hidden = {"source_mask": real[:, None, :]} if masked else {}
+    again = ours(x, is_causal=masked, source=projected, **hidden)
+    torch.testing.assert_close(again, found, **EXACT)
     torch.testing.assert_close(found, expected, **EXACT)
 
 
@@ -100,7 +103,7 @@ def test_the_whole_equals_torchs(config: TransformerConfig, masked: bool) -> Non
 
 
 def test_gradients_equal_torchs(config: TransformerConfig) -> None:
-    ours = scattered(SelfAttentionLayer(config, NoPositions()))
+    ours = scattered(Layer(config, NoPositions()))
     theirs = to_torch(ours)
     x = torch.randn(BATCH, SOURCE, config.d_model).double()
     upstream = torch.randn_like(x)
@@ -114,40 +117,13 @@ def test_gradients_equal_torchs(config: TransformerConfig) -> None:
     )
 
 
-def test_a_step_gives_the_row_of_the_whole(config: TransformerConfig) -> None:
-    layer = scattered(DecoderLayer(config, NoPositions()))
+@pytest.mark.parametrize("reads_source", [False, True])
+@pytest.mark.parametrize("pieces", [(1,) * TARGET, (3, 2)])
+def test_a_step_gives_the_row_of_the_whole(config, reads_source, pieces) -> None:
+    layer = scattered(Layer(config, NoPositions(), reads_source=reads_source))
     x = torch.randn(BATCH, TARGET, config.d_model).double()
-    source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
-    whole, past, rows = layer(x, source, is_causal=True), None, []
-    for place in range(TARGET):
-        row, past = layer.step(x[:, place : place + 1], source, past=past)
-        rows.append(row)
-        assert past.num_keys == place + 1
+    source = torch.randn(BATCH, SOURCE, config.d_model).double() if reads_source else None
+    whole, cache = layer(x, is_causal=True, source=source), layer.self_attention.new_cache()
+    rows = [layer(piece, cache=cache, source=source) for piece in x.split(pieces, dim=1)]
+    assert cache.position == TARGET
     torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
-
-
-def test_a_step_of_the_self_attention_layer_too(config: TransformerConfig) -> None:
-    layer = scattered(SelfAttentionLayer(config, NoPositions()))
-    x = torch.randn(BATCH, TARGET, config.d_model).double()
-    whole, past, rows = layer(x, is_causal=True), None, []
-    for place in range(TARGET):
-        row, past = layer.step(x[:, place : place + 1], past=past)
-        rows.append(row)
-        assert past.num_keys == place + 1
-    torch.testing.assert_close(torch.cat(rows, dim=1), whole, **EXACT)
-
-
-def test_cross_weights_are_those_that_the_layer_uses(config: TransformerConfig) -> None:
-    layer = scattered(DecoderLayer(config, NoPositions()))
-    x = torch.randn(BATCH, TARGET, config.d_model).double()
-    source = layer.read(torch.randn(BATCH, SOURCE, config.d_model).double())
-    real = lengths_mask()[:, None, :]
-    weights = layer.cross_weights(x, source, real, is_causal=True)
-    seen = []
-    handle = layer.cross_attention.register_forward_hook(
-        lambda module, args, kwargs, output: seen.append((args[0], output)), with_kwargs=True
-    )
-    layer(x, source, real, is_causal=True)
-    handle.remove()
-    ((_, output),) = seen
-    torch.testing.assert_close(layer.cross_attention.combine(weights, source), output, **EXACT)

@@ -98,6 +98,20 @@ def test_the_encoder_reads_tokens(model: Transformer, source: Tensor) -> None:
     torch.testing.assert_close(model.encode(source, source > 0).encoded, expected)
 
 
+def test_words_read_at_once_are_those_read_one_by_one(
+    model: Transformer, source: Tensor, target: Tensor
+) -> None:
+    begun = model.start(model.encode(source, source > 0))
+    state, rows = begun, []
+    for word in target.T:
+        logits, state = model.step(word, state)
+        rows.append(logits)
+    first, middle = model.read(target[:, :1], begun)
+    rest, end = model.read(target[:, 1:], middle)
+    torch.testing.assert_close(torch.cat((first, rest), dim=1), torch.stack(rows, dim=1))
+    assert (begun.position, middle.position, end.position) == (0, 1, target.shape[1])
+
+
 def test_every_parameter_learns(model: Transformer, source: Tensor, target: Tensor) -> None:
     model(source, source > 0, target).square().sum().backward()
     still = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]

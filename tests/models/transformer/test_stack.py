@@ -51,18 +51,10 @@ def test_all_layers_share_the_positions():
 @pytest.mark.parametrize("positions", POSITION_KINDS)
 def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions, norm):
     stack, x = make(positions=positions, norm=norm), torch.randn(2, 7, 20)
-    past, rows = (), []
-    for place in range(7):
-        before = past
-        row, past = stack.step(x[:, place : place + 1], before)
-        assert torch.equal(stack.step(x[:, place : place + 1], before)[0], row)
-        rows.append(row)
-        assert [layer.num_keys for layer in past] == [place + 1] * 3
+    cache, rows = stack.new_cache(2), []
+    for place, piece in enumerate(x.split([1, 1, 3, 2], dim=1)):
+        before = cache.fork()
+        rows.append(stack(piece, cache=cache))
+        assert torch.equal(stack(piece, cache=before), rows[-1])
+        assert cache.position == [1, 2, 5, 7][place]
     torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, is_causal=True))
-
-
-def test_a_step_takes_one_vector_at_a_time():
-    stack = make()
-    vectors = torch.randn(2, 3, stack.layers[0].self_attention.d_model)
-    with pytest.raises(ValueError, match=r"vectors: expected one for each example"):
-        stack.step(vectors)

@@ -9,15 +9,12 @@ from torch.nn import functional as F
 
 from attention_book.attention import MultiHeadAttention, NoPositions, causal_mask
 from attention_book.models import (
-    Decoder,
-    DecoderLayer,
-    Encoder,
+    Layer,
     LayerConfig,
     LayerStack,
-    SelfAttentionLayer,
+    TokenStack,
     Transformer,
     TransformerConfig,
-    TransformerMemory,
     from_torch,
     to_torch,
 )
@@ -105,7 +102,7 @@ def torchs_modules(settings: dict[str, object]) -> list[tuple[nn.Module, dict[st
 
 def our_modules(config: TransformerConfig) -> list[nn.Module]:
     model = Transformer(config)
-    layers = [kind(config, NoPositions()) for kind in (SelfAttentionLayer, DecoderLayer)]
+    layers = [Layer(config, NoPositions(), reads_source=reads) for reads in (False, True)]
     modules = [*layers, LayerStack(config), model, model.encoder, model.decoder]
     return [scattered(module) for module in modules]
 
@@ -122,6 +119,10 @@ def same_parameters(module: nn.Module, other: nn.Module) -> None:
     assert first.keys() == second.keys()
     assert first
     assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def reads_source(module: nn.Module) -> bool:
+    return isinstance(module, LayerStack) and hasattr(module.layers[0], "cross_attention")
 
 
 def lengths_mask() -> Tensor:
@@ -146,12 +147,13 @@ def test_there_and_back_from_torch(settings: dict[str, object]) -> None:
 def test_there_and_back_from_ours(config: TransformerConfig) -> None:
     for ours in our_modules(config):
         needed: dict[str, object] = {}
-        if isinstance(ours, Decoder | Transformer):
+        if isinstance(ours, Transformer) or reads_source(ours):
             needed = {"target_vocabulary": 19, "positions": "learned"}
         if isinstance(ours, Transformer):
             needed["source_vocabulary"] = 13
         back = from_torch(to_torch(ours), **needed)
-        assert type(back) is (LayerStack if isinstance(ours, Encoder) else type(ours))
+        encodes = isinstance(ours, TokenStack) and not reads_source(ours)
+        assert type(back) is (LayerStack if encodes else type(ours))
         same_parameters(back, ours)
         if isinstance(ours, Transformer):
             assert back.config == ours.config
@@ -164,8 +166,8 @@ def layer_pairs(kind, settings, config):
     """Yield ours and torch's, once made from torch's, once from ours."""
     theirs = scattered(kind(**settings))
     yield from_torch(theirs), theirs
-    our_kind = SelfAttentionLayer if kind is nn.TransformerEncoderLayer else DecoderLayer
-    ours = scattered(our_kind(config, NoPositions()))
+    reads = kind is nn.TransformerDecoderLayer
+    ours = scattered(Layer(config, NoPositions(), reads_source=reads))
     yield ours, to_torch(ours)
 
 
@@ -214,14 +216,14 @@ def test_a_decoder_layer_is_torchs(settings, config) -> None:
         x, source = vectors(TARGET, config.d_model), vectors(SOURCE, config.d_model)
         real = lengths_mask()
         expected = theirs(x, source, tgt_mask=~causal_mask(TARGET), memory_key_padding_mask=~real)
-        found = ours(x, ours.read(source), real[:, None], is_causal=True)
+        found = ours(x, is_causal=True, source=source, source_mask=real[:, None])
         compare(ours, theirs, found, expected)
 
 
 def test_a_stack_of_an_encoder_is_torchs(settings, config) -> None:
     for ours, theirs in stack_pairs(nn.TransformerEncoderLayer, settings, config):
         real = lengths_mask()
-        if isinstance(ours, Encoder):
+        if isinstance(ours, TokenStack):
             tokens = torch.randint(4, 13, (BATCH, SOURCE))
             x, found = ours.embed(tokens), ours(tokens, real[:, None])
         else:
@@ -241,8 +243,10 @@ def test_a_stack_of_a_decoder_is_torchs(settings, config) -> None:
             tgt_mask=~causal_mask(TARGET),
             memory_key_padding_mask=~real,
         )
-        memory = TransformerMemory(source, ours.read(source), real[:, None])
-        compare(ours, theirs, ours(tokens, memory), expected, target_vocabulary=19)
+        found = ours(
+            tokens, is_causal=True, sources=ours.project(source), source_mask=real[:, None]
+        )
+        compare(ours, theirs, found, expected, target_vocabulary=19)
 
 
 def sentences() -> tuple[Tensor, Tensor, Tensor]:
@@ -297,10 +301,8 @@ def test_a_stack_step_by_step_is_torchs_causal_one(settings) -> None:
     ours, x = from_torch(theirs), vectors(SOURCE, settings["d_model"])
     expected = theirs(x, mask=~causal_mask(SOURCE))
     torch.testing.assert_close(ours(x, is_causal=True), expected, **EXACT)
-    past, rows = (), []
-    for vector in x.split(1, dim=1):
-        row, past = ours.step(vector, past)
-        rows.append(row)
+    cache = ours.new_cache(BATCH)
+    rows = [ours(vector, cache=cache) for vector in x.split(1, dim=1)]
     torch.testing.assert_close(torch.cat(rows, dim=1), expected, **EXACT)
 
 
@@ -488,7 +490,7 @@ def test_positions_inside_attention_have_no_place_in_torchs(kind: str) -> None:
 
 
 def test_grouped_heads_have_no_place_in_torchs_layers() -> None:
-    layer = SelfAttentionLayer(LayerConfig(), NoPositions())
+    layer = Layer(LayerConfig(), NoPositions())
     layer.self_attention = MultiHeadAttention(d_model=32, num_heads=4, num_kv_heads=2)
     with pytest.raises(ValueError, match=r"num_kv_heads: expected num_heads = 4, .* got 2"):
         to_torch(layer)

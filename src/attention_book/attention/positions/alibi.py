@@ -8,8 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.attention.positions.growing_table import GrowingTable
-from attention_book.attention.positions.scheme import Positions, distances
+from attention_book.attention.positions.scheme import Positions
 from attention_book.attention.positions.t5_buckets import check_heads
+from attention_book.attention.visibility import Places
 from attention_book.foundations.checks import check_floating, check_sizes
 from attention_book.foundations.shapes import HeadBias, HeadQueries
 
@@ -41,7 +42,7 @@ class AlibiPositions(Positions):
     Args:
         num_heads: Number of heads; the slopes are those of :func:`alibi_slopes`.
 
-    >>> AlibiPositions(num_heads=8).bias(torch.rand(1, 8, 2, 4), num_keys=3)[0, 0]
+    >>> AlibiPositions(num_heads=8).bias(torch.rand(1, 8, 2, 4), Places(2, 3))[0, 0]
     tensor([[ 0.0000, -0.5000, -1.0000],
             [-0.5000,  0.0000, -0.5000]])
     """
@@ -53,9 +54,7 @@ class AlibiPositions(Positions):
         self.num_heads = num_heads
         self._slopes = GrowingTable(partial(_column, num_heads=num_heads))  # a row is a head
 
-    def bias(
-        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
-    ) -> HeadBias:
+    def bias(self, queries: HeadQueries, at: Places, *, scale: float | None = None) -> HeadBias:
         """Return the falling biases of all pairs of positions, the same for every example.
 
         Raises:
@@ -63,7 +62,7 @@ class AlibiPositions(Positions):
         """
         check_floating("queries", queries)
         check_heads(queries, self.num_heads)
-        far = distances(queries.shape[-2], num_keys, offset=offset, device=queries.device).abs()
+        far = at.distances(queries.device).abs()
         # Half precision is too coarse for large distances: computed in single, then rounded.
         like = queries.new_empty(0, dtype=torch.promote_types(queries.dtype, torch.float32))
         if torch.compiler.is_compiling():  # a graph keeps no table between calls

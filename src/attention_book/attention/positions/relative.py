@@ -5,7 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention_book.attention.positions.scheme import Positions, distances
+from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.visibility import Places
 from attention_book.foundations.checks import check_features, check_floating, check_sizes
 from attention_book.foundations.shapes import HeadBias, HeadOutput, HeadQueries, HeadWeights
 
@@ -28,7 +29,7 @@ class RelativePositions(Positions):
         values: Also add vectors to the values. The paper found those of the keys enough.
 
     >>> positions = RelativePositions(d_k=4, max_distance=2)
-    >>> bias = positions.bias(torch.ones(1, 1, 5, 4), num_keys=5)[0, 0]
+    >>> bias = positions.bias(torch.ones(1, 1, 5, 4), Places(5, 5))[0, 0]
     >>> torch.equal(bias[0, :3], bias[1, 1:4])  # distances 0, 1, 2 from either query
     True
     """
@@ -48,9 +49,7 @@ class RelativePositions(Positions):
         for vectors in self.parameters(recurse=False):
             nn.init.xavier_uniform_(vectors)
 
-    def bias(
-        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
-    ) -> HeadBias:
+    def bias(self, queries: HeadQueries, at: Places, *, scale: float | None = None) -> HeadBias:
         """Return :math:`q_i^\\top a^K_{ij} / \\sqrt{d_k}`, or times ``scale``.
 
         Raises:
@@ -59,19 +58,18 @@ class RelativePositions(Positions):
         d_k = self.keys.shape[-1]
         check_floating("queries", queries)
         check_features("queries", queries, d_k)
-        rows = self._rows(queries.shape[-2], num_keys, offset, queries.device)
+        rows = self._rows(at, queries.device)
         # One product for each distance; every pair then picks the one it needs.
         scale = 1 / math.sqrt(d_k) if scale is None else scale
         by_distance = queries * scale @ self.keys.to(queries.dtype).T
         return by_distance.gather(-1, rows.expand(*queries.shape[:-2], *rows.shape))
 
-    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> HeadOutput | None:
+    def value_bias(self, weights: HeadWeights, at: Places) -> HeadOutput | None:
         """Return :math:`\\sum_j \\alpha_{ij} a^V_{ij}`."""
         if self.values is None:
             return None
         check_floating("weights", weights)
-        num_queries, num_keys = weights.shape[-2:]
-        rows = self._rows(num_queries, num_keys, offset, weights.device)
+        rows = self._rows(at, weights.device)
         # Weights of the same distance are added up; one product then does for all.
         zeros = weights.new_zeros(*weights.shape[:-1], len(self.values))
         by_distance = zeros.scatter_add(-1, rows.expand_as(weights), weights)
@@ -84,9 +82,7 @@ class RelativePositions(Positions):
             f"values={self.biases_values}"
         )
 
-    def _rows(self, num_queries: int, num_keys: int, offset: int, device: torch.device) -> Tensor:
+    def _rows(self, at: Places, device: torch.device) -> Tensor:
         """Return the row of every pair's vector: distances -m … m are the rows 0 … 2m."""
-        clipped = distances(num_queries, num_keys, offset=offset, device=device).clamp(
-            -self.max_distance, self.max_distance
-        )
-        return clipped + self.max_distance
+        m = self.max_distance
+        return at.distances(device).clamp(-m, m) + m

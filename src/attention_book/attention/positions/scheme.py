@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from attention_book.attention.visibility import Places
 from attention_book.foundations.shapes import (
     Features,
     HeadBias,
@@ -36,7 +37,7 @@ class Positions(nn.Module):
     >>> x = torch.rand(1, 3, 4)
     >>> torch.equal(positions(x), x)
     True
-    >>> print(positions.bias(torch.rand(1, 2, 3, 4), num_keys=5))
+    >>> print(positions.bias(torch.rand(1, 2, 3, 4), Places(3, 5)))
     None
     """
 
@@ -53,21 +54,18 @@ class Positions(nn.Module):
         return heads
 
     def bias(
-        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
+        self, queries: HeadQueries, at: Places, *, scale: float | None = None
     ) -> HeadBias | None:
         """Return what is added to the scaled scores, or None.
 
-        The keys stand at 0 … num_keys - 1, the queries at offset, offset + 1, …
-
         Args:
             queries: The queries after :meth:`rotate`, not scaled.
-            num_keys: The number of keys.
-            offset: The position of the first query.
+            at: Where queries and keys stand.
             scale: What the scores are multiplied by; :math:`1 / \\sqrt{d_k}` when None.
         """
         return None
 
-    def value_bias(self, weights: HeadWeights, *, offset: int = 0) -> HeadOutput | None:
+    def value_bias(self, weights: HeadWeights, at: Places) -> HeadOutput | None:
         """Return what is added to the averaged values, or None."""
         return None
 

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from attention_book.attention.positions.scheme import Positions, distances
+from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.visibility import Places
 from attention_book.foundations.checks import check_floating, check_sizes
 from attention_book.foundations.shapes import HeadBias, HeadQueries
 
@@ -75,7 +76,7 @@ class T5Buckets(Positions):
         bidirectional: True in an encoder; False where no key is ahead of its query.
 
     >>> positions = T5Buckets(num_heads=2, bidirectional=False)
-    >>> positions.bias(torch.rand(1, 2, 3, 4), num_keys=5, offset=2).shape
+    >>> positions.bias(torch.rand(1, 2, 3, 4), Places(3, 5, offset=2)).shape
     torch.Size([1, 2, 3, 5])
     """
 
@@ -100,9 +101,7 @@ class T5Buckets(Positions):
         """Begin with zeros."""
         nn.init.zeros_(self.table)
 
-    def bias(
-        self, queries: HeadQueries, num_keys: int, *, offset: int = 0, scale: float | None = None
-    ) -> HeadBias:
+    def bias(self, queries: HeadQueries, at: Places, *, scale: float | None = None) -> HeadBias:
         """Return the numbers of all pairs of positions, the same for every example.
 
         Raises:
@@ -110,17 +109,15 @@ class T5Buckets(Positions):
         """
         check_floating("queries", queries)
         check_heads(queries, len(self.table))
-        num_queries, device = queries.shape[-2], queries.device
-        between = distances(num_queries, num_keys, offset=offset, device=device)
         # One bucket for each distance, and every pair picks its own.
-        below = offset + num_queries
+        below = at.offset + at.num_queries
         of_distances = relative_bucket(
-            torch.arange(num_queries + num_keys, device=device) - below,
+            torch.arange(at.num_queries + at.num_keys + at.dropped, device=queries.device) - below,
             num_buckets=self.num_buckets,
             max_distance=self.max_distance,
             bidirectional=self.bidirectional,
         )
-        buckets = of_distances[between + below]
+        buckets = of_distances[at.distances(queries.device) + below]
         return self.table[:, buckets].to(queries.dtype)[None]
 
     def extra_repr(self) -> str:

@@ -17,10 +17,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention import (
-    KVCache,
     MultiHeadAttention,
     NoPositions,
-    causal_mask,
+    Visibility,
     masked_softmax,
 )
 from attention_book.models import AddNorm, Transformer
@@ -110,24 +109,14 @@ def softmax_over_queries(model: Transformer) -> Iterator[Change]:
 
 
 def _wrong_axis(attention: MultiHeadAttention) -> Callable[..., Tensor]:
-    def forward(
-        queries: Tensor,
-        keys: Tensor | KVCache,
-        values: Tensor | None = None,
-        mask: Tensor | None = None,
-        *,
-        offset: int = 0,
-        is_causal: bool = False,
-    ) -> Tensor:
-        asked, found = attention._ask(queries, keys, values, offset)
-        scale = attention.scale or 1 / math.sqrt(asked.shape[-1])
-        bias = attention.positions.bias(asked, found.num_keys, offset=offset, scale=scale)
-        scores = asked @ found.keys.mT * scale + (0 if bias is None else bias)
-        if is_causal:
-            mask = causal_mask(*scores.shape[-2:])
-        if mask is not None:
-            mask = (mask.unsqueeze(1) if mask.ndim == 3 else mask).expand_as(scores).mT
-        return attention._combine(masked_softmax(scores.mT, mask).mT, found.values, offset)
+    def forward(*asked: Any, **how: Any) -> Tensor:
+        look = q, k, _, see, at = attention.look(*asked, **how)
+        scale = attention.scale or 1 / math.sqrt(q.shape[-1])
+        bias = attention.positions.bias(q, at, scale=scale)
+        scores = q @ k.mT * scale + (0 if bias is None else bias)
+        mask = see.dense(at, q.device)
+        turned = None if mask is None else mask.expand_as(scores).mT
+        return attention.combine(masked_softmax(scores.mT, turned).mT, look)
 
     return forward
 
@@ -150,8 +139,8 @@ def inverted_padding_mask(model: Transformer) -> Iterator[Change]:
         if source_mask.all():
             return healthy(source, source_mask)
         with ExitStack() as stack:
-            for layer in model.encoder.layers:
-                stack.enter_context(_replaced(layer, "forward", _inverting(layer.forward)))
+            encoder = model.encoder
+            stack.enter_context(_replaced(encoder, "forward", _inverting(encoder.forward)))
             memory = healthy(source, source_mask)
         return replace(memory, mask=~memory.mask)
 
@@ -159,7 +148,7 @@ def inverted_padding_mask(model: Transformer) -> Iterator[Change]:
 
 
 def _inverting(forward: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, mask: forward(x, ~mask)
+    return lambda tokens, see: forward(tokens, Visibility(mask=~see.mask))
 
 
 def no_positions(model: Transformer) -> Iterator[Change]:
@@ -178,15 +167,17 @@ def position_zero(model: Transformer) -> Iterator[Change]:
 def no_residual(model: Transformer) -> Iterator[Change]:
     """Return what the sublayer makes of its input, without adding the input."""
     for add_norm in _each(model, AddNorm):
-        yield add_norm, "add", _without_sum(add_norm)
+        yield add_norm, "forward", _without_sum(add_norm)
 
 
 def _without_sum(add_norm: AddNorm) -> Callable[..., Tensor]:
-    def add(x: Tensor, update: Tensor) -> Tensor:
-        output: Tensor = update if add_norm.order == "pre" else add_norm.norm(update)
+    def forward(x: Tensor, sublayer: Callable[..., Tensor], **how: Any) -> Tensor:
+        if add_norm.order == "pre":
+            return sublayer(add_norm.norm(x), **how)
+        output: Tensor = add_norm.norm(sublayer(x, **how))
         return output
 
-    return add
+    return forward
 
 
 def norm_over_time(model: Transformer) -> Iterator[Change]:

@@ -5,7 +5,13 @@ from typing import cast
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attention_book.attention import MultiHeadAttention, Positions, RotaryPositions
+from attention_book.attention import (
+    Cache,
+    KVCache,
+    MultiHeadAttention,
+    Positions,
+    RotaryPositions,
+)
 from attention_book.attention.positions.scheme import within_attention
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
@@ -15,10 +21,9 @@ from attention_book.foundations.shapes import (
     StepLogits,
     TokenIds,
 )
-from attention_book.models.language.state import LanguageState, check_one_each
+from attention_book.models.language.state import check_one_each
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.add_norm import AddNorm
-from attention_book.models.transformer.layers import look_back
 
 
 class AttentionOnlyLayer(nn.Module):
@@ -46,9 +51,11 @@ class AttentionOnlyLayer(nn.Module):
         )
         self.add_norm = AddNorm(d_model=d_model, order="pre")
 
-    def forward(self, x: Features, mask: Mask | None = None) -> Features:
+    def forward(
+        self, x: Features, mask: Mask | None = None, *, cache: KVCache | None = None
+    ) -> Features:
         """Return one new vector for each token; ``mask`` hides more than the future."""
-        added: Features = self.add_norm(x, lambda x: self.attention(x, x, x, mask, is_causal=True))
+        added: Features = self.add_norm(x, self.attention, mask=mask, is_causal=True, cache=cache)
         return added
 
 
@@ -112,41 +119,37 @@ class AttentionOnly(nn.Module):
         self.readout = nn.Linear(d_model, vocabulary)
 
     def forward(
-        self, tokens: TokenIds, mask: Mask | None = None
+        self, tokens: TokenIds, mask: Mask | None = None, *, cache: Cache | None = None
     ) -> Float[Tensor, "batch token vocabulary"]:
         """Return, at every place, a guess at the token that follows.
 
         Args:
             tokens: (batch, token).
             mask: True where a token may see another, besides hiding the future.
+            cache: What was read before; it goes on by these tokens.
         """
-        x: Tensor = self.positions(self.embedding(tokens))
-        for layer in self.layers:
-            x = layer(x, mask)
+        offset = 0 if cache is None else cache.position
+        x: Tensor = self.positions(self.embedding(tokens), offset=offset)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, mask, cache=None if cache is None else cache.layers[number])
         logits: Tensor = self.readout(self.norm(x))
         return logits
 
-    def start(self, batch_size: int) -> LanguageState:
+    def start(self, batch_size: int) -> Cache:
         """Return the state with nothing read.
 
         Raises:
             ValueError: if ``batch_size`` is below 1.
         """
-        check_sizes(batch_size=batch_size)
-        return LanguageState(batch_size)
+        layers = cast("list[AttentionOnlyLayer]", list(self.layers))
+        return Cache([layer.attention.new_cache() for layer in layers], batch_size=batch_size)
 
-    def step(self, token: StepIds, state: LanguageState) -> tuple[StepLogits, LanguageState]:
+    def step(self, token: StepIds, state: Cache) -> tuple[StepLogits, Cache]:
         """Read one token of each text, and guess the next; ``state`` is left as it was.
 
         Raises:
             ValueError: if there are not as many tokens as texts.
         """
         check_one_each(token, state.batch_size)
-        x: Tensor = self.positions(self.embedding(token[:, None]), offset=state.position)
-        grown = []
-        for number, layer in enumerate(cast("list[AttentionOnlyLayer]", list(self.layers))):
-            past = state.past[number] if state.past else None
-            x, seen = look_back(layer.attention, layer.add_norm, x, past)
-            grown.append(seen)
-        logits: StepLogits = self.readout(self.norm(x))[:, 0]
-        return logits, LanguageState(state.batch_size, tuple(grown))
+        read = state.fork()
+        return self(token[:, None], cache=read)[:, 0], read

@@ -1,8 +1,10 @@
 """A language model of attention alone whose layers can look through a window, or at a sink."""
 
-from attention_book.attention import Positions, SinkAttention, WindowAttention
+from typing import cast
+
+from attention_book.attention import MultiHeadAttention, Positions
 from attention_book.attention.positions.scheme import within_attention
-from attention_book.course.models.attention_only import AttentionOnly
+from attention_book.course.models.attention_only import AttentionOnly, AttentionOnlyLayer
 
 
 class WindowedReader(AttentionOnly):
@@ -26,7 +28,7 @@ class WindowedReader(AttentionOnly):
     >>> at_once, state = model(tokens), model.start(1)
     >>> for token in tokens.T:
     ...     last, state = model.step(token, state)
-    >>> torch.allclose(last, at_once[:, -1], atol=1e-6), state.past[0].num_keys
+    >>> torch.allclose(last, at_once[:, -1], atol=1e-6), state.layers[0].num_keys
     (True, 2)
     """
 
@@ -49,11 +51,14 @@ class WindowedReader(AttentionOnly):
             num_layers=num_layers,
             positions=positions,
         )
-        kind = SinkAttention if learned_sinks else WindowAttention
         within = within_attention(self.positions)
         for layer in self.layers:
-            layer.attention = kind(
-                d_model=d_model, num_heads=num_heads, positions=within, window=window
+            layer.attention = MultiHeadAttention(
+                d_model=d_model,
+                num_heads=num_heads,
+                positions=within,
+                window=window,
+                sinks=learned_sinks,
             )
 
     def see(self, window: int | None, *, num_first: int = 0) -> "WindowedReader":
@@ -64,15 +69,13 @@ class WindowedReader(AttentionOnly):
             num_first: How many of the text's first tokens.
 
         >>> WindowedReader(vocabulary=10, d_model=8).see(4, num_first=1).layers[0].attention
-        WindowAttention(
+        MultiHeadAttention(
           num_heads=1, dropout=0.0, window=4, num_first=1
           (W_qkv): Linear(in_features=8, out_features=24, bias=False)
           (W_o): Linear(in_features=8, out_features=8, bias=False)
           (positions): RotaryPositions(d_k=8, base=10000)
         )
         """
-        for layer in self.layers:
-            attention = layer.attention
-            if isinstance(attention, WindowAttention):
-                attention.window, attention.num_first = window, num_first
+        for layer in cast("list[AttentionOnlyLayer]", list(self.layers)):
+            layer.attention.window, layer.attention.num_first = window, num_first
         return self

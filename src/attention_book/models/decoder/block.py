@@ -4,14 +4,8 @@ from typing import Any
 
 from torch import nn
 
-from attention_book.attention import (
-    KVCache,
-    MultiHeadAttention,
-    Positions,
-    WindowAttention,
-    WindowCache,
-)
-from attention_book.foundations.shapes import Features, Mask
+from attention_book.attention import KVCache, MultiHeadAttention, Positions, Visibility
+from attention_book.foundations.shapes import Features, HeadsMask
 from attention_book.models.decoder.config import DecoderConfig
 from attention_book.models.decoder.gated_feed_forward import Gate, GatedFeedForward
 from attention_book.models.decoder.rms_norm import RMSNorm
@@ -41,9 +35,9 @@ class DecoderBlock(nn.Module):
     >>> config = DecoderConfig(vocabulary=10, d_model=24)
     >>> block = DecoderBlock(config, RotaryPositions(d_k=6))
     >>> x = torch.rand(2, 5, 24)
-    >>> first, past = block.read(x[:, :3], past=None)
-    >>> second, past = block.read(x[:, 3:], past=past)
-    >>> torch.allclose(second, block(x)[:, 3:], atol=1e-6)
+    >>> cache = block.attention.new_cache()
+    >>> pieces = [block(piece, cache=cache) for piece in x.split([3, 2], dim=1)]
+    >>> torch.allclose(torch.cat(pieces, dim=1), block(x), atol=1e-6)
     True
     """
 
@@ -62,46 +56,26 @@ class DecoderBlock(nn.Module):
             create_norm(config, config.d_model) if after else nn.Identity()
         )
 
-    def forward(self, x: Features, mask: Mask | None = None) -> Features:
+    def forward(
+        self,
+        x: Features,
+        mask: HeadsMask | Visibility | None = None,
+        *,
+        cache: KVCache | None = None,
+    ) -> Features:
         """Return one new vector for each token, from itself and those before it.
 
         Args:
             x: One vector for each token, (batch, token, d_model).
-            mask: True where a token may be seen besides; it hides padding.
+            mask: True where a token may be seen besides; it hides padding. With a cache its
+                tokens are those of the whole text.
+            cache: The tokens before; it goes on by these.
         """
-        y = self.attention_norm(x)
-        found = self.attention(y, y, y, mask, is_causal=True)
+        found = self.attention(self.attention_norm(x), mask=mask, is_causal=True, cache=cache)
         x = x + self.attention_norm_after(found)
-        return x + self.think(x)
-
-    def think(self, x: Features) -> Features:
-        """Return what the feed-forward network adds to each vector."""
-        update: Features = self.feed_forward(self.feed_forward_norm(x))
-        added: Features = self.feed_forward_norm_after(update)
-        return added
-
-    def read(
-        self, x: Features, *, past: KVCache | None, mask: Mask | None = None
-    ) -> tuple[Features, KVCache]:
-        """Go on by some tokens; ``past`` is left as it was.
-
-        The law: the rows of a call with all tokens, those that are new.
-
-        Args:
-            x: One vector for each new token, (batch, token, d_model).
-            past: The keys and values of the tokens before, which a window bounds; None at the
-                start.
-            mask: True where a token may be seen besides: (batch, query, key), the past's first.
-        """
-        offset = 0 if past is None else past.position
-        y = self.attention_norm(x)
-        new = self.attention.project(y, y, offset=offset)
-        seen = new if past is None else past.append(new)
-        if mask is not None and isinstance(seen, WindowCache):
-            mask = mask[..., seen.key_positions]
-        found = self.attention(y, seen, mask=mask, offset=offset, is_causal=True)
-        x = x + self.attention_norm_after(found)
-        return x + self.think(x), seen
+        thought = self.feed_forward(self.feed_forward_norm(x))
+        y: Features = x + self.feed_forward_norm_after(thought)
+        return y
 
 
 def create_norm(config: DecoderConfig, size: int) -> nn.Module:
@@ -130,10 +104,7 @@ def _attention(
         "query_norm": create_norm(config, config.head_size) if config.qk_norm else None,
         "key_norm": create_norm(config, config.head_size) if config.qk_norm else None,
     }
-    if window is None:
-        attention = MultiHeadAttention(**settings)
-    else:
-        attention = WindowAttention(window=window, **settings)
+    attention = MultiHeadAttention(window=window, **settings)
     if config.output_bias is not None:
         d_heads = config.num_heads * config.head_size
         attention.W_o = nn.Linear(d_heads, config.d_model, bias=config.output_bias)

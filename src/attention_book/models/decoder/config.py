@@ -12,7 +12,7 @@ from attention_book.attention import (
     RopeScaling,
     YarnScaling,
 )
-from attention_book.attention.multi_head.heads import check_divisible, checked_groups
+from attention_book.attention.multi_head import check_divisible, checked_groups
 from attention_book.attention.positions.rotary import Pairing, RotaryPositions
 from attention_book.foundations.checks import check_positive, check_sizes
 from attention_book.foundations.stored_settings import completed

@@ -8,16 +8,16 @@ from torch import Tensor, nn
 
 from attention_book.attention import (
     AlibiPositions,
+    Cache,
     NoPositions,
     Positions,
     SinusoidalPositions,
+    Visibility,
 )
 from attention_book.attention.positions.scheme import within_attention
-from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
     Logits,
-    Mask,
     StepIds,
     StepLogits,
     TokenIds,
@@ -25,7 +25,6 @@ from attention_book.foundations.shapes import (
 )
 from attention_book.models.decoder.block import DecoderBlock, create_norm
 from attention_book.models.decoder.config import DecoderConfig
-from attention_book.models.decoder.state import DecoderLanguageState
 from attention_book.models.language.state import check_one_each, check_rows
 from attention_book.models.sources import check_real, reading_places
 from attention_book.models.tied import TiedModel
@@ -86,13 +85,13 @@ class DecoderLanguageModel(TiedModel):
             ValueError: if it has another shape than the tokens.
         """
         if real is None:
-            return self._through(self.embed(tokens), None)
+            return self._through(self.embed(tokens))
         check_real(tokens, real)
         # What stands before a text stays there, so that nothing moves but padding in between.
         places = reading_places(real, before=(real.cumsum(dim=1) == 0).sum(dim=1, keepdim=True))
         real = real.scatter(1, places, real)
         x = self.embed(tokens.scatter(1, places, tokens), places=_counted(real))
-        logits = self._through(x, real[:, None, :])
+        logits = self._through(x, Visibility.real(real))
         return logits.gather(1, places[..., None].expand_as(logits))
 
     def embed(
@@ -115,18 +114,16 @@ class DecoderLanguageModel(TiedModel):
         table: Tensor = self.positions(scaled.new_zeros(1, num_places, scaled.shape[-1]))[0]
         return scaled + table[places]
 
-    def start(self, batch_size: int) -> DecoderLanguageState:
+    def start(self, batch_size: int) -> Cache:
         """Return the state with nothing read.
 
         Raises:
             ValueError: if ``batch_size`` is below 1.
         """
-        check_sizes(batch_size=batch_size)
-        return DecoderLanguageState(batch_size)
+        blocks = cast("list[DecoderBlock]", list(self.blocks))
+        return Cache([block.attention.new_cache() for block in blocks], batch_size=batch_size)
 
-    def step(
-        self, token: StepIds, state: DecoderLanguageState
-    ) -> tuple[StepLogits, DecoderLanguageState]:
+    def step(self, token: StepIds, state: Cache) -> tuple[StepLogits, Cache]:
         """Read one token of each text, and guess the next; ``state`` is left as it was.
 
         Raises:
@@ -137,8 +134,8 @@ class DecoderLanguageModel(TiedModel):
         return logits[:, 0], read
 
     def read(
-        self, tokens: TokenIds, state: DecoderLanguageState, *, real: TokenMask | None = None
-    ) -> tuple[Logits, DecoderLanguageState]:
+        self, tokens: TokenIds, state: Cache, *, real: TokenMask | None = None
+    ) -> tuple[Logits, Cache]:
         """Read some tokens of each text at once, and guess after each; a prompt, say.
 
         Args:
@@ -160,22 +157,21 @@ class DecoderLanguageModel(TiedModel):
                 _check_none_between(real)
             places = reading_places(real, before=(~real).sum(dim=1, keepdim=True))
             tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
-        known = _joined(state, tokens, real)
-        mask = None if known is None else known[:, None, :]
+        read = state.fork()
+        known = read.note(tokens, real)
         counted = None if known is None else _counted(known)[:, state.position :]
-        x, grown = self.embed(tokens, offset=state.position, places=counted), []
-        for index, block in enumerate(cast("list[DecoderBlock]", list(self.blocks))):
-            x, seen = block.read(x, past=state.past[index] if state.past else None, mask=mask)
-            grown.append(seen)
-        logits: Logits = self.readout(self.norm(x))
+        x = self.embed(tokens, offset=state.position, places=counted)
+        logits = self._through(x, Visibility.real(known), read)
         if places is not None:
             logits = logits.gather(1, places[..., None].expand_as(logits))
-        return logits, DecoderLanguageState(state.batch_size, tuple(grown), known)
+        return logits, read
 
-    def _through(self, x: Features, mask: Mask | None) -> Logits:
+    def _through(
+        self, x: Features, see: Visibility | None = None, cache: Cache | None = None
+    ) -> Logits:
         """Take vectors through the blocks to the guesses."""
-        for block in self.blocks:
-            x = block(x, mask)
+        for index, block in enumerate(self.blocks):
+            x = block(x, see, cache=None if cache is None else cache.layers[index])
         logits: Logits = self.readout(self.norm(x))
         return logits
 
@@ -216,13 +212,3 @@ def _check_none_between(real: TokenMask) -> None:
             f"follow its text, got some in row {row}; read each text's tokens in one call, or each "
             "text by itself (a text that has ended may be given any token)"
         )
-
-
-def _joined(state: DecoderLanguageState, tokens: Tensor, real: TokenMask | None) -> Tensor | None:
-    """Return which tokens are real, the past's first; None: all."""
-    if state.real is None and real is None:
-        return None
-    shape = len(tokens), state.position
-    past = tokens.new_ones(shape, dtype=torch.bool) if state.real is None else state.real
-    new = torch.ones_like(tokens, dtype=torch.bool) if real is None else real
-    return torch.cat((past, new), dim=1)

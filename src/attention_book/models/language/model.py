@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from attention_book.attention import Cache, Visibility
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import (
     Features,
@@ -14,7 +15,7 @@ from attention_book.foundations.shapes import (
     TokenIds,
     TokenMask,
 )
-from attention_book.models.language.state import LanguageState, check_one_each, check_rows
+from attention_book.models.language.state import check_one_each, check_rows
 from attention_book.models.sources import check_real, reading_places
 from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
@@ -85,7 +86,12 @@ class LanguageModel(TiedModel):
         self.tie()
 
     def predict(
-        self, tokens: TokenIds, mask: Mask | None = None, *, is_causal: bool = False
+        self,
+        tokens: TokenIds,
+        mask: Mask | Visibility | None = None,
+        *,
+        is_causal: bool = False,
+        cache: Cache | None = None,
     ) -> Logits:
         """Return a guess at every place, from the places that it may see.
 
@@ -93,8 +99,10 @@ class LanguageModel(TiedModel):
             tokens: (batch, token).
             mask: True where a token may see another; None hides nothing.
             is_causal: A token sees only itself and those before it.
+            cache: What was read before; it goes on by these tokens, which see themselves and
+                the past.
         """
-        x = self.stack(self.embed(tokens), mask, is_causal=is_causal)
+        x = self.stack(self.embed(tokens), mask, is_causal=is_causal, cache=cache)
         logits: Logits = self.readout(x)
         return logits
 
@@ -134,7 +142,7 @@ class MaskedLanguageModel(LanguageModel):
         check_real(tokens, real)
         places = reading_places(real)
         real_first = real.scatter(1, places, real)
-        logits = self.predict(tokens.scatter(1, places, tokens), real_first[:, None, :])
+        logits = self.predict(tokens.scatter(1, places, tokens), Visibility.real(real_first))
         return logits.gather(1, places[..., None].expand_as(logits))
 
 
@@ -180,16 +188,15 @@ class CausalLanguageModel(LanguageModel):
         logits = self.predict(tokens.scatter(1, places, tokens), is_causal=True)
         return logits.gather(1, places[..., None].expand_as(logits))
 
-    def start(self, batch_size: int) -> LanguageState:
+    def start(self, batch_size: int) -> Cache:
         """Return the state with nothing read.
 
         Raises:
             ValueError: if ``batch_size`` is below 1.
         """
-        check_sizes(batch_size=batch_size)
-        return LanguageState(batch_size)
+        return self.stack.new_cache(batch_size)
 
-    def step(self, token: StepIds, state: LanguageState) -> tuple[StepLogits, LanguageState]:
+    def step(self, token: StepIds, state: Cache) -> tuple[StepLogits, Cache]:
         """Read one token of each text, and guess the next; ``state`` is left as it was.
 
         Raises:
@@ -199,7 +206,7 @@ class CausalLanguageModel(LanguageModel):
         logits, read = self.read(token[:, None], state)
         return logits[:, 0], read
 
-    def read(self, tokens: TokenIds, state: LanguageState) -> tuple[Logits, LanguageState]:
+    def read(self, tokens: TokenIds, state: Cache) -> tuple[Logits, Cache]:
         """Read some tokens of each text at once, and guess after each; a prompt, say.
 
         None may be padding: what is read next would follow it, and not its text.
@@ -212,6 +219,5 @@ class CausalLanguageModel(LanguageModel):
             ValueError: if there are not as many rows as texts, or no token.
         """
         check_rows(tokens, state.batch_size)
-        x, past = self.stack.read(self.embed(tokens), state.past)
-        logits: Logits = self.readout(x)
-        return logits, LanguageState(state.batch_size, past)
+        read = state.fork()
+        return self.predict(tokens, cache=read), read

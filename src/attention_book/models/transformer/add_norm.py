@@ -1,7 +1,7 @@
 """Residual connection and layer norm around every sublayer: post-norm or pre-norm."""
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from torch import nn
 from torch.nn import functional as F
@@ -64,35 +64,20 @@ class AddNorm(ResettableLayer):
         """Show the settings where the module is printed."""
         return f"dropout={self.dropout}, order={self.order!r}"
 
-    def forward(self, x: Features, sublayer: Callable[[Features], Features]) -> Features:
+    def forward(self, x: Features, sublayer: Callable[..., Features], **how: Any) -> Features:
         """Return the sum of ``x`` and what the sublayer makes of it, normalized.
 
         Args:
             x: One vector for each position.
             sublayer: Attention or feed-forward network; returns the shape that it got.
+            how: What else the sublayer is given, such as a mask.
 
         Raises:
             ValueError: if the vectors are not ``d_model`` long, or the sublayer returns
                 another shape.
         """
-        return self.add(x, sublayer(self.prepare(x)))
-
-    def prepare(self, x: Features) -> Features:
-        """Return what the sublayer gets: ``x``, normalized if the norm stands before it.
-
-        Raises:
-            ValueError: if the vectors are not ``d_model`` long.
-        """
         check_features("x", x, self.d_model)
-        prepared: Features = self.norm(x) if self.order == "pre" else x
-        return prepared
-
-    def add(self, x: Features, update: Features) -> Features:
-        """Add the sublayer's output to its input, and normalize if the norm stands after it.
-
-        Raises:
-            ValueError: if the two have different shapes.
-        """
+        update = sublayer(self.norm(x) if self.order == "pre" else x, **how)
         if update.shape != x.shape:  # broadcasting would hide the mistake
             raise ValueError(
                 f"sublayer: expected an output of the shape {tuple(x.shape)}, "

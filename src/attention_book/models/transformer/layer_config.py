@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-from attention_book.attention.multi_head.heads import check_divisible
+from attention_book.attention.multi_head import check_divisible
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.stored_settings import completed
 from attention_book.models.transformer.add_norm import NormOrder

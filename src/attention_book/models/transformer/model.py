@@ -1,9 +1,11 @@
 """The Transformer (Vaswani et al. 2017): encoder, decoder and output layer, as a translator."""
 
 from dataclasses import replace
+from typing import Any, cast
 
-from torch import nn
+from torch import Tensor, nn
 
+from attention_book.attention import Visibility
 from attention_book.foundations.checks import is_strict
 from attention_book.foundations.shapes import (
     Logits,
@@ -18,9 +20,9 @@ from attention_book.models.sources import check_source, reading_places
 from attention_book.models.tied import TiedModel
 from attention_book.models.token_embedding import TokenEmbedding
 from attention_book.models.transformer.config import TransformerConfig
-from attention_book.models.transformer.decoder import Decoder
-from attention_book.models.transformer.encoder import Encoder
-from attention_book.models.transformer.state import TransformerMemory, TransformerState
+from attention_book.models.transformer.layers import Layer
+from attention_book.models.transformer.stack import TokenStack
+from attention_book.models.transformer.state import TransformerState
 
 
 class Transformer(TiedModel):
@@ -54,8 +56,8 @@ class Transformer(TiedModel):
         self.config = config
         source = _embedding(config.source_vocabulary, config, "source")
         target = _embedding(config.target_vocabulary, config, "target")
-        self.encoder = Encoder(config, source)
-        self.decoder = Decoder(config, target)
+        self.encoder = TokenStack(config, source, looks_ahead=True)
+        self.decoder = TokenStack(config, target, looks_ahead=False, reads_source=True)
         tied = config.tied or config.shared
         self.readout = nn.Linear(config.d_model, config.target_vocabulary, bias=not tied)
         self.tie()
@@ -66,7 +68,7 @@ class Transformer(TiedModel):
             return ("encoder.embedding", "decoder.embedding", "readout")
         return ("decoder.embedding", "readout") if self.says("tied") else ()
 
-    def encode(self, source: SourceIds, source_mask: SourceMask) -> TransformerMemory:
+    def encode(self, source: SourceIds, source_mask: SourceMask) -> TransformerState:
         """Read the sources, and project them to every decoder layer's keys and values, once.
 
         Raises:
@@ -76,11 +78,11 @@ class Transformer(TiedModel):
         check_source(source, source_mask)
         places = reading_places(source_mask)  # padding may stand anywhere: it is read last
         real_first = source_mask.scatter(1, places, source_mask)
-        encoded = self.encoder(source.scatter(1, places, source), real_first[:, None, :])
+        encoded = self.encoder(source.scatter(1, places, source), Visibility.real(real_first))
         encoded = encoded.gather(1, places[..., None].expand_as(encoded))
-        return TransformerMemory(encoded, self.decoder.read(encoded), source_mask[:, None, :])
+        return TransformerState(encoded, self.decoder.project(encoded), source_mask[:, None, :])
 
-    def decode(self, target_input: TargetIds, memory: TransformerMemory) -> Logits:
+    def decode(self, target_input: TargetIds, memory: TransformerState) -> Logits:
         """Predict every next word of targets that begin with ``<bos>``.
 
         Raises:
@@ -88,15 +90,15 @@ class Transformer(TiedModel):
                 target doesn't begin with ``<bos>``.
         """
         _check_target(target_input, memory.batch_size, self.config.bos)
-        logits: Logits = self.readout(self.decoder(target_input, memory))
-        return logits
+        return self._written(target_input, replace(memory, past=None), is_causal=True)
 
-    def start(self, memory: TransformerMemory) -> TransformerState:
+    def start(self, memory: TransformerState) -> TransformerState:
         """Return the state with nothing written."""
         # Every step reads all of the source's keys and values: moved together once, they
         # come faster.
-        together = tuple(layer.contiguous() for layer in memory.layers)
-        return TransformerState(replace(memory, layers=together))
+        together = tuple(source.contiguous() for source in memory.sources)
+        past = self.decoder.new_cache(memory.batch_size)
+        return replace(memory, sources=together, past=past)
 
     def step(self, token: StepIds, state: TransformerState) -> tuple[StepLogits, TransformerState]:
         """Take one word of each sentence, and predict the next; the first is ``<bos>``.
@@ -108,11 +110,35 @@ class Transformer(TiedModel):
                 also if the first is not ``<bos>``.
         """
         _check_axes(token, ("batch",), state.batch_size)
+        logits, after = self.read(token[:, None], state)
+        return logits[:, 0], after
+
+    def read(self, tokens: TargetIds, state: TransformerState) -> tuple[Logits, TransformerState]:
+        """Take some words of each sentence at once, and predict after each; ``state`` is left.
+
+        The same as one :meth:`step` for each word.
+
+        Raises:
+            ValueError: as of :meth:`step`.
+        """
+        _check_axes(tokens, ("batch", "target"), state.batch_size)
         if state.position == 0:
-            _check_begins(token[:, None], self.config.bos)
-        features, after = self.decoder.step(token, state)
-        logits: StepLogits = self.readout(features)[:, 0]
-        return logits, after
+            _check_begins(tokens, self.config.bos)
+        past = self.decoder.new_cache(state.batch_size) if state.past is None else state.past
+        after = replace(state, past=past.fork())
+        return self._written(tokens, after, is_causal=False), after
+
+    def _written(self, tokens: TargetIds, state: TransformerState, *, is_causal: bool) -> Logits:
+        """Predict after each of these words; the past goes on by them."""
+        features = self.decoder(
+            tokens,
+            is_causal=is_causal,
+            cache=state.past,
+            sources=state.sources,
+            source_mask=Visibility(mask=state.mask[:, None]),
+        )
+        logits: Logits = self.readout(features)
+        return logits
 
     def forward(
         self, source: SourceIds, source_mask: SourceMask, target_input: TargetIds
@@ -132,9 +158,18 @@ class Transformer(TiedModel):
         Raises:
             ValueError: as in :meth:`encode` and :meth:`decode`.
         """
-        memory = self.encode(source, source_mask)
-        _check_target(target_input, memory.batch_size, self.config.bos)
-        return self.decoder.cross_weights(target_input, memory).mean(dim=1)
+        last = cast(Layer, self.decoder.layers[-1]).cross_attention
+        seen: list[Weights] = []
+
+        def note(_: nn.Module, asked: tuple[Tensor, ...], how: dict[str, Any]) -> None:
+            seen.append(last.weights(*asked, **how))
+
+        handle = last.register_forward_pre_hook(note, with_kwargs=True)
+        try:
+            self(source, source_mask, target_input)
+        finally:
+            handle.remove()
+        return seen[0].mean(dim=1)
 
 
 def _embedding(size: int, config: TransformerConfig, name: str) -> TokenEmbedding:

@@ -13,22 +13,19 @@ from torch import nn
 from torch.nn import functional as F
 
 from attention_book.attention import MultiHeadAttention, NoPositions
-from attention_book.attention.multi_head.torch_modules import (
+from attention_book.attention.from_torch import (
     attention_from_torch,
     attention_to_torch,
     check_outside_attention,
 )
 from attention_book.models.transformer.add_norm import AddNorm
 from attention_book.models.transformer.config import TransformerConfig
-from attention_book.models.transformer.decoder import Decoder
-from attention_book.models.transformer.encoder import Encoder
 from attention_book.models.transformer.feed_forward import Activation
 from attention_book.models.transformer.layer_config import LayerConfig
-from attention_book.models.transformer.layers import DecoderLayer, SelfAttentionLayer
+from attention_book.models.transformer.layers import Layer
 from attention_book.models.transformer.model import Transformer
-from attention_book.models.transformer.stack import LayerStack, Stack
+from attention_book.models.transformer.stack import LayerStack, TokenStack
 
-OurLayer = SelfAttentionLayer | DecoderLayer
 TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
 TorchStack = nn.TransformerEncoder | nn.TransformerDecoder
 
@@ -40,10 +37,10 @@ def from_torch(module: nn.Module, **settings: Any) -> nn.Module:
     """Return our module that computes the same as torch's, with copies of its parameters.
 
     - ``nn.MultiheadAttention``: :class:`~attention_book.attention.MultiHeadAttention`.
-    - ``nn.TransformerEncoderLayer``: :class:`~attention_book.models.SelfAttentionLayer`.
-    - ``nn.TransformerDecoderLayer``: :class:`~attention_book.models.DecoderLayer`.
+    - ``nn.TransformerEncoderLayer``, ``nn.TransformerDecoderLayer``:
+      :class:`~attention_book.models.Layer`, without or with a cross-attention.
     - ``nn.TransformerEncoder``: :class:`~attention_book.models.LayerStack`, without positions.
-    - ``nn.TransformerDecoder``: :class:`~attention_book.models.Decoder`.
+    - ``nn.TransformerDecoder``: :class:`~attention_book.models.TokenStack`.
     - ``nn.Transformer``: :class:`~attention_book.models.Transformer`.
 
     The last two of torch's have no embeddings, no positions and no output layer. Ours have them:
@@ -105,11 +102,10 @@ def to_torch(module: nn.Module) -> nn.Module:
     """Return torch's module that computes the same as ours, with copies of its parameters.
 
     - :class:`~attention_book.attention.MultiHeadAttention`: ``nn.MultiheadAttention``.
-    - :class:`~attention_book.models.SelfAttentionLayer`: ``nn.TransformerEncoderLayer``.
-    - :class:`~attention_book.models.DecoderLayer`: ``nn.TransformerDecoderLayer``.
-    - :class:`~attention_book.models.LayerStack` or :class:`~attention_book.models.Encoder`:
-      ``nn.TransformerEncoder``.
-    - :class:`~attention_book.models.Decoder`: ``nn.TransformerDecoder``.
+    - :class:`~attention_book.models.Layer`: ``nn.TransformerEncoderLayer``, or with a
+      cross-attention ``nn.TransformerDecoderLayer``.
+    - :class:`~attention_book.models.LayerStack` and :class:`~attention_book.models.TokenStack`:
+      ``nn.TransformerEncoder``, or where they read a source ``nn.TransformerDecoder``.
     - :class:`~attention_book.models.Transformer`: ``nn.Transformer``.
 
     Torch's stacks consist of the layers and the final norm alone. Their input is what our
@@ -139,9 +135,9 @@ def to_torch(module: nn.Module) -> nn.Module:
     match module:
         case MultiHeadAttention():
             return attention_to_torch(module)
-        case SelfAttentionLayer() | DecoderLayer():
+        case Layer():
             return _layer_to_torch(module)
-        case LayerStack() | Encoder() | Decoder():
+        case LayerStack():
             return _stack_to_torch(module)
         case Transformer():
             return _model_to_torch(module)
@@ -152,19 +148,18 @@ _EXPECTED_THEIRS = (
     "module: expected nn.MultiheadAttention, nn.Transformer, or one of its stacks or layers, got {}"
 )
 _EXPECTED_OURS = (
-    "module: expected MultiHeadAttention, SelfAttentionLayer, DecoderLayer, LayerStack, Encoder, "
-    "Decoder or Transformer, got {}"
+    "module: expected MultiHeadAttention, Layer, LayerStack, TokenStack or Transformer, got {}"
 )
 
 
 # --- from torch ------------------------------------------------------------------------------
 
 
-def _layer_from_torch(theirs: TorchLayer) -> OurLayer:
+def _layer_from_torch(theirs: TorchLayer) -> Layer:
     config = LayerConfig(**_settings_of(theirs))
-    kind = DecoderLayer if isinstance(theirs, nn.TransformerDecoderLayer) else SelfAttentionLayer
+    reads_source = isinstance(theirs, nn.TransformerDecoderLayer)
     with torch.device("meta"):  # nothing is drawn: every parameter is a copy
-        ours = kind(config, NoPositions())
+        ours = Layer(config, NoPositions(), reads_source=reads_source)
     _fill_layer(ours, theirs)
     return ours
 
@@ -178,7 +173,7 @@ def _stack_from_torch(theirs: nn.TransformerEncoder) -> LayerStack:
     return ours
 
 
-def _decoder_from_torch(theirs: nn.TransformerDecoder, settings: dict[str, Any]) -> Decoder:
+def _decoder_from_torch(theirs: nn.TransformerDecoder, settings: dict[str, Any]) -> TokenStack:
     # The decoder has no source words: any number of them will do.
     config = TransformerConfig(source_vocabulary=1, **_settings_of_all(theirs), **settings)
     ours = Transformer(config).decoder.to(next(theirs.parameters()))
@@ -196,15 +191,15 @@ def _model_from_torch(theirs: nn.Transformer, settings: dict[str, Any]) -> Trans
     return ours
 
 
-def _fill_stack(ours: Stack, theirs: TorchStack) -> None:
+def _fill_stack(ours: LayerStack, theirs: TorchStack) -> None:
     check_outside_attention(ours.positions)
     for mine, other in zip(ours.layers, theirs.layers, strict=True):
-        _fill_layer(cast(OurLayer, mine), cast(TorchLayer, other))
+        _fill_layer(cast(Layer, mine), cast(TorchLayer, other))
     norm = cast(nn.LayerNorm | None, theirs.norm)
     ours.norm = nn.Identity() if norm is None else deepcopy(norm)
 
 
-def _fill_layer(ours: OurLayer, theirs: TorchLayer) -> None:
+def _fill_layer(ours: Layer, theirs: TorchLayer) -> None:
     for number, name, add_norm in _sublayers(ours):
         add_norm.norm = deepcopy(getattr(theirs, f"norm{number}"))
         add_norm.dropout = getattr(theirs, f"dropout{number}").p
@@ -266,8 +261,8 @@ def _activation(layer: TorchLayer) -> Activation:
 # --- to torch --------------------------------------------------------------------------------
 
 
-def _layer_to_torch(ours: OurLayer) -> TorchLayer:
-    decodes = isinstance(ours, DecoderLayer)
+def _layer_to_torch(ours: Layer) -> TorchLayer:
+    decodes = hasattr(ours, "cross_attention")
     kind = nn.TransformerDecoderLayer if decodes else nn.TransformerEncoderLayer
     theirs = kind(
         ours.self_attention.d_model,
@@ -289,8 +284,8 @@ def _layer_to_torch(ours: OurLayer) -> TorchLayer:
     return theirs.train(ours.training)
 
 
-def _stack_to_torch(ours: Stack) -> TorchStack:
-    layers = [_layer_to_torch(cast(OurLayer, layer)) for layer in ours.layers]
+def _stack_to_torch(ours: LayerStack) -> TorchStack:
+    layers = [_layer_to_torch(cast(Layer, layer)) for layer in ours.layers]
     norm = None if isinstance(ours.norm, nn.Identity) else deepcopy(ours.norm)
     theirs: TorchStack
     first = layers[0]
@@ -316,10 +311,10 @@ def _model_to_torch(ours: Transformer) -> nn.Transformer:
     return theirs.train(ours.training)
 
 
-def _sublayers(ours: OurLayer) -> Iterator[tuple[int, str, AddNorm]]:
+def _sublayers(ours: Layer) -> Iterator[tuple[int, str, AddNorm]]:
     """Yield the sublayers' numbers, by which torch names norms and dropouts, names and norms."""
     names = ["self_attention", "feed_forward"]
-    if isinstance(ours, DecoderLayer):
+    if hasattr(ours, "cross_attention"):
         names.insert(1, "cross_attention")
     for number, name in enumerate(names, start=1):
         yield number, name, getattr(ours, f"{name}_norm")

@@ -5,13 +5,13 @@ text takes a block when it needs one, texts with the same beginning share its bl
 block is copied only when a text writes into it (copy on write).
 """
 
-from dataclasses import dataclass
+from copy import copy
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attention_book.attention.multi_head.kv_cache import KVCache
+from attention_book.attention.cache import KVCache
 from attention_book.foundations.checks import check_sizes
 
 
@@ -119,43 +119,37 @@ class BlockPool:
         block.used = rows.stop
 
 
-@dataclass(frozen=True, eq=False)
-class PagedCache:
+class PagedCache(KVCache):
     """The keys and values of a batch of texts, each of its own length, in blocks of one pool.
 
-    A text is a table of blocks and a length. :meth:`append` and :meth:`select` return a new
-    cache, and the old one stays as it was, as with
-    :class:`~attention_book.attention.KVCache`; the law is that :meth:`gather` gives the same
-    numbers. For decoding only: gradients do not pass.
+    A text is a table of blocks and a length. It is a handle as any
+    :class:`~attention_book.attention.KVCache`: :meth:`extend` goes on, and what a
+    :meth:`~attention_book.attention.KVCache.fork` holds stays; the law is that the same numbers
+    come back. For decoding only: gradients do not pass.
 
-    Attributes:
+    Args:
         pool: The memory.
-        tables: Each text's blocks.
-        lengths: How many tokens each text has.
+        batch_size: How many texts begin.
 
     >>> pool = BlockPool(8, block_size=4, num_heads=2, d_k=3)
-    >>> prompt = KVCache(*torch.rand(2, 1, 2, 5, 3))  # one text of 5 tokens
-    >>> beams = PagedCache.start(pool, 1).append(prompt).select(torch.tensor([0, 0, 0]))
+    >>> prompt = PagedCache(pool, 1)
+    >>> _ = prompt.extend(*torch.rand(2, 1, 2, 5, 3))  # one text of 5 tokens
+    >>> beams = prompt.select(torch.tensor([0, 0, 0]))
     >>> pool.num_used  # three beams share the two blocks of the prompt
     2
-    >>> grown = beams.append(KVCache(*torch.rand(2, 3, 2, 1, 3)))
-    >>> pool.num_used  # the first writes into the half-full block, the others copy it
+    >>> _ = beams.extend(*torch.rand(2, 3, 2, 1, 3))
+    >>> pool.num_used  # while the prompt is held, the first writes behind it, the others copy
     4
     """
 
-    pool: BlockPool
-    tables: tuple[tuple[Block, ...], ...]
-    lengths: tuple[int, ...]
-
-    @classmethod
-    def start(cls, pool: BlockPool, batch_size: int) -> "PagedCache":
-        """Return the cache of texts that have no tokens yet.
-
-        Raises:
-            ValueError: if ``batch_size`` is below 1.
-        """
+    def __init__(self, pool: BlockPool, batch_size: int) -> None:
+        """Begin with texts that have no tokens."""
+        super().__init__()
         check_sizes(batch_size=batch_size)
-        return cls(pool, ((),) * batch_size, (0,) * batch_size)
+        self.pool = pool
+        #: Each text's blocks, and how many tokens it has.
+        self.tables: tuple[tuple[Block, ...], ...] = ((),) * batch_size
+        self.lengths: tuple[int, ...] = (0,) * batch_size
 
     @property
     def batch_size(self) -> int:
@@ -169,50 +163,74 @@ class PagedCache:
         places = torch.arange(max(self.lengths), device=lengths.device)
         return (places < lengths[:, None])[:, None]
 
-    def append(self, new: KVCache, num_new: tuple[int, ...] | None = None) -> "PagedCache":
-        """Return the texts with more keys and values behind those they have.
+    @property
+    def num_keys(self) -> int:
+        """How many keys the longest text has."""
+        return max(self.lengths)
+
+    def extend(self, *new: Tensor, num_new: tuple[int, ...] | None = None) -> tuple[Tensor, ...]:
+        """Append keys and values to the texts, and return all, the shorter texts filled up.
 
         Args:
-            new: What comes, (batch, head, key, feature).
+            new: What comes, keys and values, (batch, head, key, feature) each.
             num_new: How many of each text's are real; the others are padding. None: all.
 
         Raises:
             ValueError: if the shapes do not fit, or the pool has too few free blocks.
         """
-        num_new = (new.num_keys,) * new.batch_size if num_new is None else num_new
-        self._check(new, num_new)
-        keys, values = new.keys.detach(), new.values.detach()
-        tables = tuple(
+        keys, values = (each.detach() for each in new)
+        num_new = (keys.shape[2],) * len(keys) if num_new is None else num_new
+        self._check_new(keys, values, num_new)
+        self.tables = tuple(
             self._grown(table, length, keys[row, :, :count], values[row, :, :count])
             for row, (table, length, count) in enumerate(
                 zip(self.tables, self.lengths, num_new, strict=True)
             )
         )
-        lengths = tuple(map(sum, zip(self.lengths, num_new, strict=True)))
-        return PagedCache(self.pool, tables, lengths)
+        self.lengths = tuple(map(sum, zip(self.lengths, num_new, strict=True)))
+        self.position = self.num_keys
+        return self.gather()
 
     def select(self, rows: Int[Tensor, " row"]) -> "PagedCache":
         """Return the texts with these numbers; one may come twice, and shares its blocks."""
-        chosen = rows.tolist()
-        tables = tuple(self.tables[row] for row in chosen)
-        return PagedCache(self.pool, tables, tuple(self.lengths[row] for row in chosen))
+        chosen, numbers = copy(self), rows.tolist()
+        chosen.tables = tuple(self.tables[row] for row in numbers)
+        chosen.lengths = tuple(self.lengths[row] for row in numbers)
+        chosen.position = max(chosen.lengths)
+        return chosen
 
-    def gather(self) -> KVCache:
+    def back_to(self, position: int) -> "PagedCache":
+        """Return a handle on the texts as they were after their first ``position`` tokens.
+
+        Raises:
+            ValueError: if one has fewer.
+        """
+        if not 0 <= position <= min(self.lengths):
+            raise ValueError(
+                f"position: expected one that all texts have reached, up to {min(self.lengths)}, "
+                f"got {position}"
+            )
+        earlier = copy(self)
+        num_blocks = -(-position // self.pool.block_size)
+        earlier.tables = tuple(table[:num_blocks] for table in self.tables)
+        earlier.lengths, earlier.position = (position,) * len(self.lengths), position
+        return earlier
+
+    def gather(self) -> tuple[Tensor, Tensor]:
         """Return the keys and values as attention takes them, the shorter texts filled up.
 
         What is filled up is zero, and :attr:`mask` hides it.
         """
-        longest = max(self.lengths)
         keys, values = (
-            torch.stack([self._rows(memory, row, longest) for row in range(self.batch_size)])
+            torch.stack([self._rows(memory, row) for row in range(self.batch_size)])
             for memory in (self.pool.keys, self.pool.values)
         )
-        return KVCache(keys, values)
+        return keys, values
 
-    def _rows(self, memory: Tensor, row: int, longest: int) -> Tensor:
+    def _rows(self, memory: Tensor, row: int) -> Tensor:
         """Return one text's rows of a memory, (head, key, feature), and zeros behind them."""
         _, heads, _, size = memory.shape
-        rows, length = memory.new_zeros(heads, longest, size), self.lengths[row]
+        rows, length = memory.new_zeros(heads, self.num_keys, size), self.lengths[row]
         if length:
             blocks = memory[[block.place for block in self.tables[row]]]
             rows[:, :length] = blocks.transpose(0, 1).flatten(1, 2)[:, :length]
@@ -234,19 +252,19 @@ class PagedCache:
             start = end
         return tuple(blocks)
 
-    def _check(self, new: KVCache, num_new: tuple[int, ...]) -> None:
+    def _check_new(self, keys: Tensor, values: Tensor, num_new: tuple[int, ...]) -> None:
         memory = (self.pool.keys, self.pool.values)
         sizes = [(each.shape[1], each.shape[3]) for each in memory]
-        got = [(each.shape[1], each.shape[3]) for each in (new.keys, new.values)]
-        if new.batch_size != self.batch_size or sizes != got:
+        got = [(each.shape[1], each.shape[3]) for each in (keys, values)]
+        if len(keys) != self.batch_size or sizes != got:
             raise ValueError(
                 f"new: expected {self.batch_size} texts with (heads, features) of keys and values "
-                f"{sizes}, got {new.batch_size} with {got}"
+                f"{sizes}, got {len(keys)} with {got}"
             )
-        if len(num_new) != self.batch_size or not all(0 <= n <= new.num_keys for n in num_new):
+        num_keys = keys.shape[2]
+        if len(num_new) != self.batch_size or not all(0 <= n <= num_keys for n in num_new):
             raise ValueError(
-                f"num_new: expected {self.batch_size} numbers from 0 to {new.num_keys}, "
-                f"got {num_new}"
+                f"num_new: expected {self.batch_size} numbers from 0 to {num_keys}, got {num_new}"
             )
 
 

@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attention_book.attention.multi_head.multi_head import MultiHeadAttention
+from attention_book.attention.multi_head import MultiHeadAttention
 from attention_book.attention.positions.scheme import Positions, entrances
 
 
@@ -55,11 +55,11 @@ def attention_to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
     """Return torch's attention, batch first, with copies of the parameters of ours.
 
     Raises:
-        TypeError: if ours is of a derived class, with a window or sinks.
+        TypeError: if ours is of a derived class.
         ValueError: if ours has what torch's lacks: grouped heads of keys and values, a size of
             the heads that does not fill ``d_model``, norms of queries and keys, positions inside
-            attention, another scale; or if only some of the projections that torch joins
-            are frozen.
+            attention, a window or sinks, another scale; or if only some of the projections that
+            torch joins are frozen.
 
     >>> attention_to_torch(MultiHeadAttention(d_model=8, num_heads=2)).in_proj_weight.shape
     torch.Size([24, 8])
@@ -107,8 +107,13 @@ def check_outside_attention(positions: Positions) -> None:
 def _check_expressible(module: MultiHeadAttention) -> None:
     if type(module) is not MultiHeadAttention:
         raise TypeError(
-            "module: expected a MultiHeadAttention itself, for torch's attention has neither "
-            f"windows nor sinks, got a {type(module).__name__}"
+            "module: expected a MultiHeadAttention itself, for torch's attention is no other, "
+            f"got a {type(module).__name__}"
+        )
+    if module.window is not None or module.sinks is not None:
+        raise ValueError(
+            "window and sinks: expected None, for torch's attention has neither, got "
+            f"window={module.window}, sinks={module.sinks is not None}"
         )
     if module.num_kv_heads != module.num_heads:
         raise ValueError(

@@ -5,7 +5,7 @@ from copy import deepcopy
 import torch
 from torch import Tensor
 
-from attention_book.attention.multi_head.multi_head import MultiHeadAttention
+from attention_book.attention.multi_head import MultiHeadAttention
 
 
 def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadAttention:
@@ -16,7 +16,7 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     projections are copied. With as many heads as before the output is the same.
 
     Raises:
-        TypeError: if the attention is of a derived class, with a window or sinks.
+        TypeError: if the attention is of a derived class.
         ValueError: if the number of heads does not divide, or keys or values have sizes of
             their own.
 
@@ -24,7 +24,7 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     >>> attention, x = MultiHeadAttention(d_model=8, num_heads=4), torch.rand(1, 5, 8)
     >>> torch.allclose(pooled_heads(attention, 4)(x, x), attention(x, x), atol=1e-6)
     True
-    >>> pooled_heads(attention, 2).project(x).num_heads
+    >>> pooled_heads(attention, 2).num_kv_heads
     2
     """
     if type(attention) is not MultiHeadAttention:
@@ -48,8 +48,13 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
         scale=attention.scale,
         query_norm=deepcopy(attention.query_norm),
         key_norm=deepcopy(attention.key_norm),
+        window=attention.window,
+        num_first=attention.num_first,
+        sinks=attention.sinks is not None,
     ).to(attention.W_o.weight)
     with torch.no_grad():
+        if attention.sinks is not None and pooled.sinks is not None:
+            pooled.sinks.copy_(attention.sinks)
         for name, whole in _projections(attention).items():
             part: Tensor = pooled.get_parameter(name)
             shared = whole.unflatten(0, (attention.num_heads, -1))

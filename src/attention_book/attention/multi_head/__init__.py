@@ -1,1 +1,0 @@
-"""Several heads at once: multi-head, grouped-query and self-attention, and their cache."""
