@@ -10,7 +10,9 @@ from itertools import takewhile
 from pathlib import Path
 
 #: Public modules that are neither packages nor at the top level.
-DEEPER_MODULES = ("course.notebook", "course.recorded", "foundations.shapes")
+DEEPER_MODULES = ("course.datasets", "course.notebook", "course.recorded", "foundations.shapes")
+#: Packages that wait for the page that explains them.
+UNLISTED = ("conformance",)
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,8 @@ def module_tree(file: Path) -> ast.Module:
 def listed_names(tree: ast.Module) -> list[str]:
     """Return the names in ``__all__``; without one, the public classes and functions."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and _targets(node) == ["__all__"]:
-            return list(ast.literal_eval(node.value))
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _targets(node) == ["__all__"]:
+            return list(ast.literal_eval(node.value or ast.List([])))
     defined = [n.name for n in tree.body if isinstance(n, ast.ClassDef | ast.FunctionDef)]
     return [name for name in defined if not name.startswith("_")]
 
@@ -86,7 +88,8 @@ def public_modules(package: str, source: Path) -> list[str]:
     names = [".".join(p.relative_to(source).parts) for p in packages]
     names += [f"{package}.{p.stem}" for p in root.glob("*.py") if p.stem != "__init__"]
     names += [f"{package}.{m}" for m in DEEPER_MODULES]
-    return sorted(n for n in names if module_file(n, source).is_file())
+    hidden = [f"{package}.{m}" for m in UNLISTED]
+    return sorted(n for n in names if n not in hidden and module_file(n, source).is_file())
 
 
 def public_names(package: str, source: Path) -> dict[str, Definition]:

@@ -13,6 +13,7 @@ from attention_book.attention.multi_head import (
     KV,
     Look,
     cache_offset,
+    heads_mask,
     is_told_by_its_matrix,
     look_of,
     merge_heads,
@@ -156,7 +157,7 @@ class LatentAttention(nn.Module):
         _check_same(values, keys)
         known = isinstance(keys, KV) or cache is not None
         absorbed = self._absorbs(absorbed, known=known)
-        content, turned, latents = self._read(queries, keys, offset, cache)
+        content, turned, latents = self._read(queries, keys, offset, cache, mask)
         if absorbed:
             q = torch.cat([content @ self._per_head(self.W_uk, self.d_k), turned], dim=-1)
             k, v = torch.cat(latents, dim=-1), latents.keys
@@ -201,7 +202,7 @@ class LatentAttention(nn.Module):
     ) -> Look:
         """Return each head's queries, keys and values, expanded; arguments as in a call."""
         _check_same(values, keys)
-        content, turned, latents = self._read(queries, keys, offset, cache)
+        content, turned, latents = self._read(queries, keys, offset, cache, mask)
         q = torch.cat([content, turned], dim=-1)
         k, v = self._expanded(latents)
         start = offset if cache is None else cache.position - queries.shape[1]
@@ -267,7 +268,12 @@ class LatentAttention(nn.Module):
         return f"num_heads={self.num_heads}, kv_rank={self.kv_rank}, d_rope={self.d_rope}"
 
     def _read(
-        self, queries: Queries, keys: Keys | KV | None, offset: int, cache: KVCache | None
+        self,
+        queries: Queries,
+        keys: Keys | KV | None,
+        offset: int,
+        cache: KVCache | None,
+        mask: HeadsMask | Visibility | None,
     ) -> tuple[Tensor, Tensor, KV]:
         """Return two parts of each head's queries, of content and of position, and the latents."""
         check_sequence("queries", queries, self.d_model)
@@ -282,7 +288,11 @@ class LatentAttention(nn.Module):
         if isinstance(keys, KV):
             return content, turned, keys
         latents = self.project(queries if keys is None else keys, offset=offset)
-        return content, turned, latents if cache is None else KV(*cache.extend(*latents))
+        if cache is None:
+            return content, turned, latents
+        if isinstance(mask, Tensor):  # refused before the cache has gone on
+            heads_mask(mask, content, offset + latents.num_keys)
+        return content, turned, KV(*cache.extend(*latents))
 
     def _expanded(self, latents: KV) -> KV:
         """Return each head's keys, a part of its own and the shared part, and its values."""

@@ -497,6 +497,8 @@ class MultiHeadAttention(ResettableLayer):
         if kv.keys.shape[1] != self.num_kv_heads:
             check_same_features(q, kv.keys)
         if cache is not None:
+            if isinstance(mask, Tensor):  # refused before the cache has gone on
+                heads_mask(mask, q, offset + kv.num_keys)
             kv = KV(*cache.extend(*kv))
         plain = is_causal or self.window is not None
         at = places_of(q, kv.keys, offset, raw=raw, plain=plain, cache=cache)

@@ -250,5 +250,11 @@ def test_refused(unchecked):
         module(x, cache=module.new_cache(), offset=3)
     with pytest.raises(ValueError, match="cache: expected None, for the keys"):
         module(x, module.project(x), cache=module.new_cache())
+    cache = module.new_cache()
+    module(x, cache=cache)
+    for wrong in (torch.ones(2, 3, 9) > 0, torch.ones(2, 5, 5) > 0):  # of the new keys alone, too
+        with pytest.raises(ValueError, match="mask: expected a shape"):
+            module(x, mask=wrong, cache=cache)
+    assert (cache.position, cache.num_keys) == (5, 5)  # wrong input loses nothing
     with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
         Visibility(mask=torch.zeros(3, 3))

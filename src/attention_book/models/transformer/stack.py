@@ -172,7 +172,10 @@ class TokenStack(LayerStack):
         sources: Sequence[KV] = (),
         source_mask: HeadsMask | Visibility | None = None,
     ) -> Features:
-        """Return one vector for each token; arguments as of :meth:`run`."""
+        """Return one vector for each token.
+
+        Arguments as of :meth:`~attention_book.models.LayerStack.run`.
+        """
         x = self.embed(tokens, offset=0 if cache is None else cache.position)
         return self.run(
             x,

@@ -48,7 +48,7 @@ class TransformerState:
 
     @property
     def position(self) -> int:
-        """How many tokens were written: the position of the next one."""
+        """How many tokens were written, and so where the next one stands."""
         return 0 if self.past is None else self.past.position
 
     def select(self, rows: StepIds) -> "TransformerState":

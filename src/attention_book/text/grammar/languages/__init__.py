@@ -15,6 +15,8 @@ word has a link, in every pair of languages.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+__all__: list[str] = []  # for the languages alone
+
 
 class Word(NamedTuple):
     """A word, and the concepts it says: mostly one, two in French "au" (à + le).
