@@ -26,7 +26,7 @@ class Block(nn.Module):
         self.attention, self.rest = attention, nn.Linear(D_MODEL, 3 * D_MODEL, bias=False)
 
     def step(self, x, cache):
-        return self.rest(self.attention(x, self.attention.project(x).append(cache), offset=0))
+        return self.rest(self.attention(x, cache=cache.fork()))
 
 
 def multi_head(num_kv_heads):
@@ -52,13 +52,14 @@ LAYERS = {
 def test_the_formula_is_what_is_counted(name, batch, tokens) -> None:
     layer, cached = LAYERS[name]()
     block = Block(layer)
-    x, cache = torch.rand(batch, 1, D_MODEL), layer.project(torch.rand(batch, tokens - 1, D_MODEL))
+    x, cache = torch.rand(batch, 1, D_MODEL), layer.new_cache()
+    cache.extend(*layer.project(torch.rand(batch, tokens - 1, D_MODEL)))
     weights = sum(each.numel() for each in block.parameters() if each.ndim == 2)
     cost = decoding_step(num_weights=weights, cached=cached, num_tokens=tokens, batch_size=batch)
     assert operations(lambda x: block.step(x, cache), x) == cost.operations
-    kept = cache.append(layer.project(x))
+    kept = cache.extend(*layer.project(x))
     read = sum(each.nbytes for each in block.parameters() if each.ndim == 2)
-    assert read + kept.keys.nbytes + kept.values.nbytes == cost.bytes_read
+    assert read + sum(rows.nbytes for rows in kept) == cost.bytes_read
     assert cost.bytes_read - read == batch * layer.cache_bytes(tokens)
 
 

@@ -169,7 +169,8 @@ def no_mask(model: Any) -> None:
     for layer in model.decoder.layers:
         forward = layer.forward
         layer.forward = functools.partial(
-            lambda forward, *args, is_causal: forward(*args, is_causal=not is_causal), forward
+            lambda forward, *args, is_causal, **how: forward(*args, is_causal=not is_causal, **how),
+            forward,
         )
 
 

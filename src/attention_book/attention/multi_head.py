@@ -164,6 +164,11 @@ class Look(NamedTuple):
         v: The values, (batch, kv_head, key, d_v).
         see: Which keys a query sees.
         at: Where queries and keys stand.
+
+    >>> attention, x = MultiHeadAttention(d_model=8, num_heads=2), torch.rand(1, 5, 8)
+    >>> look = attention.look(x, is_causal=True)
+    >>> look.q.shape, look.see.causal, look.at.num_keys
+    (torch.Size([1, 2, 5, 4]), True, 5)
     """
 
     q: Tensor

@@ -1,4 +1,4 @@
-"""Soft attention: the output is a weighted average of the values.
+"""Soft attention: the output is a weighted average of the values, or partly of sinks.
 
 Scaled dot-product attention (Vaswani et al. 2017) in one fused step, and attention with any score.
 """

@@ -1,4 +1,4 @@
-"""Visibility: which query may see which key, said once and rendered as each kernel wants it."""
+"""Visibility: who may see whom, through windows (SWA) too, rendered as each kernel wants it."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, no_type_check

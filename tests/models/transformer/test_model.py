@@ -327,7 +327,7 @@ def test_selecting_rows_selects_their_future(
     rows = torch.tensor([2, 0, 0, 1])
     _, state = model.step(target[:, 0], model.start(model.encode(source, source > 0)))
     picked = state.select(rows)
-    assert (state.batch_size, picked.batch_size, picked.memory.batch_size) == (3, 4, 4)
+    assert (state.batch_size, picked.batch_size, picked.past.batch_size) == (3, 4, 4)
     expected, _ = model.step(target[:, 1], state)
     logits, _ = model.step(target[rows, 1], picked)
     torch.testing.assert_close(logits, expected[rows])
