@@ -1,5 +1,7 @@
 """The build complains of chapters that break a rule, with file and line; both widths are one."""
 
+import re
+
 import pytest
 from glued import gluing
 from lesson.checks import visible_cells
@@ -50,9 +52,20 @@ def lines_with(text):
     return [n for n, line in enumerate(OFFENDER.split("\n"), start=1) if text == line]
 
 
+def uncolored(text):
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
 def said(log, line):
     """Return what the build says of a line of the offending chapter."""
-    found = [each.partition(": ")[2] for each in log.split("\n") if f"book/a.md:{line}: " in each]
+    found, cause = [], ""
+    for each in log.split("\n"):
+        place, _, told = each.partition(": ")
+        places = [word.rstrip(",") for word in uncolored(place).split()]
+        if told and "book/a.md" in place:
+            cause = told
+        if any(word.endswith(f"book/a.md:{line}") for word in places):
+            found.append(cause)  # a cause is named once, with its other places behind it
     return " / ".join(dict.fromkeys(found))
 
 
