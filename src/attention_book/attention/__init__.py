@@ -113,13 +113,11 @@ from attention_book.attention.sparse.patterns import (
     reach,
     strided_mask,
 )
-from attention_book.attention.visibility import EVERYTHING, PAST, Places, Visibility
+from attention_book.attention.visibility import Places, Visibility
 
 __all__ = [
-    "EVERYTHING",
     "KERNELS",
     "KV",
-    "PAST",
     "AdditiveScore",
     "AlibiPositions",
     "Attention",

@@ -200,10 +200,10 @@ def attend(
         dropout: Probability of dropping a weight.
 
     >>> import torch
-    >>> from attention_book.attention import PAST
+    >>> past = Visibility(causal=True)
     >>> q, kv = torch.rand(1, 4, 3, 2), torch.rand(1, 2, 3, 2)
-    >>> by_hand = attend(q, *[kv.repeat_interleave(2, dim=1)] * 2, PAST, Places(3, 3))
-    >>> torch.allclose(attend(q, kv, kv, PAST, Places(3, 3)), by_hand, atol=1e-6)
+    >>> by_hand = attend(q, *[kv.repeat_interleave(2, dim=1)] * 2, past, Places(3, 3))
+    >>> torch.allclose(attend(q, kv, kv, past, Places(3, 3)), by_hand, atol=1e-6)
     True
     """
     mask, is_causal = see.for_kernel(at, q.device)
@@ -254,9 +254,9 @@ def attention_weights(
         sinks: One score for each head, (head).
 
     >>> import torch
-    >>> from attention_book.attention import PAST
+    >>> past = Visibility(causal=True)
     >>> q, sinks = torch.zeros(1, 2, 1, 4), torch.tensor([0.0, -torch.inf])
-    >>> attention_weights(q, torch.ones(1, 2, 3, 4), PAST, Places(1, 3, offset=2), sinks=sinks)
+    >>> attention_weights(q, torch.ones(1, 2, 3, 4), past, Places(1, 3, offset=2), sinks=sinks)
     tensor([[[[0.2500, 0.2500, 0.2500]],
     <BLANKLINE>
              [[0.3333, 0.3333, 0.3333]]]])

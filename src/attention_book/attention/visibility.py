@@ -202,9 +202,4 @@ class Visibility:
         return max(behind, ahead) >= self.window
 
 
-#: Every query sees every key.
-EVERYTHING = Visibility()
-#: A query sees itself and what comes before it.
-PAST = Visibility(causal=True)
-
-__all__ = ["EVERYTHING", "PAST", "Places", "Visibility"]
+__all__ = ["Places", "Visibility"]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.attention import (
-    PAST,
     AlibiPositions,
     KVCache,
     MultiHeadAttention,
@@ -129,10 +128,11 @@ def test_causal_windows_are_window_masks():
 
 
 def test_what_hides_nothing_makes_no_mask():
+    past = Visibility(causal=True)
     for at in (Places(1, 5, offset=4), Places(1, 1)):
-        assert PAST.dense(at) is None
+        assert past.dense(at) is None
     for offset in range(4):
-        mask = PAST.dense(Places(1, 5, offset=offset))
+        mask = past.dense(Places(1, 5, offset=offset))
         assert mask.tolist() == [[j <= offset for j in range(5)]]
     assert Visibility(window=5).dense(Places(5, 5)) is None
     assert Visibility(window=4).dense(Places(5, 5)) is not None
