@@ -154,19 +154,10 @@ class LatentAttention(nn.Module):
                 absorbed is no matrix, or the call leaves open where its queries stand among the
                 keys.
         """
-        _check_same(values, keys)
-        known = isinstance(keys, KV) or cache is not None
-        absorbed = self._absorbs(absorbed, known=known)
-        content, turned, latents = self._read(queries, keys, offset, cache, mask)
-        if absorbed:
-            q = torch.cat([content @ self._per_head(self.W_uk, self.d_k), turned], dim=-1)
-            k, v = torch.cat(latents, dim=-1), latents.keys
-        else:
-            q, k, v = torch.cat([content, turned], dim=-1), *self._expanded(latents)
-        raw = not isinstance(keys, KV)
-        start = offset if cache is None else cache.position - queries.shape[1]
-        at = places_of(q, k, start, raw=raw, plain=is_causal, cache=cache)
-        q, k, v, see, at = look_of(q, k, v, mask, at, is_causal=is_causal or cache is not None)
+        absorbed = self._absorbs(absorbed, known=isinstance(keys, KV) or cache is not None)
+        q, k, v, see, at = self._look(
+            queries, keys, values, mask, offset, is_causal, cache, absorbed=absorbed
+        )
         heads = attend(q, k, v, see, at, scale=self.scale)
         if absorbed:  # what came back are averaged latents
             heads = heads @ self._per_head(self.W_uv, self.d_v).mT
@@ -198,17 +189,9 @@ class LatentAttention(nn.Module):
         offset: int = 0,
         is_causal: bool = False,
         cache: KVCache | None = None,
-        absorbed: bool | None = None,
     ) -> Look:
         """Return each head's queries, keys and values, expanded; arguments as in a call."""
-        _check_same(values, keys)
-        content, turned, latents = self._read(queries, keys, offset, cache, mask)
-        q = torch.cat([content, turned], dim=-1)
-        k, v = self._expanded(latents)
-        start = offset if cache is None else cache.position - queries.shape[1]
-        raw = not isinstance(keys, KV)
-        at = places_of(q, k, start, raw=raw, plain=is_causal, cache=cache)
-        return look_of(q, k, v, mask, at, is_causal=is_causal or cache is not None)
+        return self._look(queries, keys, values, mask, offset, is_causal, cache, absorbed=False)
 
     def weights_of(self, look: Look) -> HeadWeights:
         """Return the weights of a look."""
@@ -267,6 +250,33 @@ class LatentAttention(nn.Module):
         """Show the settings where the module is printed."""
         return f"num_heads={self.num_heads}, kv_rank={self.kv_rank}, d_rope={self.d_rope}"
 
+    def _look(
+        self,
+        queries: Queries,
+        keys: Keys | KV | None,
+        values: Keys | None,
+        mask: HeadsMask | Visibility | None,
+        offset: int,
+        is_causal: bool,
+        cache: KVCache | None,
+        *,
+        absorbed: bool,
+    ) -> Look:
+        """Return the look of a call: the latents expanded, or the queries taken to them."""
+        if values is not None and values is not keys:
+            raise ValueError("values: expected None, or the tensor of the keys, got another")
+        content, turned, latents = self._read(queries, keys, offset, cache, mask)
+        if absorbed:
+            content = content @ self._per_head(self.W_uk, self.d_k)
+            k, v = torch.cat(latents, dim=-1), latents.keys
+        else:
+            k, v = self._expanded(latents)
+        q = torch.cat([content, turned], dim=-1)
+        start = offset if cache is None else cache.position - queries.shape[1]
+        raw = not isinstance(keys, KV)
+        at = places_of(q, k, start, raw=raw, plain=is_causal, cache=cache)
+        return look_of(q, k, v, mask, at, is_causal=is_causal or cache is not None)
+
     def _read(
         self,
         queries: Queries,
@@ -318,11 +328,6 @@ class LatentAttention(nn.Module):
                     f"but a {type(linear).__name__}, got True"
                 )
         return absorbed
-
-
-def _check_same(values: Tensor | None, keys: Tensor | KV | None) -> None:
-    if values is not None and values is not keys:
-        raise ValueError("values: expected None, or the tensor of the keys, got another")
 
 
 def _down(d_in: int, rank: int, eps: float) -> nn.Sequential:
