@@ -11,6 +11,8 @@ from pathlib import Path
 from book_index import PROOFS, BookIndex
 from myst_blocks import Block, ExportError, cut
 from myst_inline import LANGUAGES, Inline
+from questions.grammar import read as read_question
+from questions.markdown import markdown as question_markdown
 from reference.short_source import without_docstrings
 
 ADMONITIONS = {
@@ -29,9 +31,10 @@ SOURCES = ("考据：", "Notes on sources: ")
 LIVE = ("在网页上动手", "Try it on the page")
 #: Cells that the book hides stay folded in a notebook (JupyterLab; Colab's form view).
 FOLDED = {"jupyter": {"source_hidden": True}, "cellView": "form"}
-HIDING_TAGS = {"evidence", "hide-input", "hide-cell", "remove-input", "remove-cell"}
+HIDING_TAGS = {"setup", "evidence", "hide-input", "hide-cell", "remove-input", "remove-cell"}
 #: Colab shows a folded cell by the title in its first line: a comment, which changes no result.
 EVIDENCE_TITLE = ("# @title 证据\n", "# @title Evidence\n")
+SETUP_TITLE = ("# @title 准备\n", "# @title Set-up\n")
 REPEATED_RULE = re.compile(r"^---(\n+---)+$", re.M)
 SETUP_CALL = re.compile(r"\bnotebook\.setup\(\)")
 
@@ -95,6 +98,7 @@ class PageExporter:
         tags = re.findall(r"[\w-]+", tags) if isinstance(tags, str) else list(tags)
         folded = self.in_solution or HIDING_TAGS & set(tags)
         title = self.word(EVIDENCE_TITLE) if "evidence" in tags else ""
+        title = self.word(SETUP_TITLE) if "setup" in tags else title
         return Cell("code", title + source.strip("\n"), dict(FOLDED) if folded else {})
 
     def cell_caption(self, block: Block) -> str:
@@ -141,6 +145,7 @@ class PageExporter:
             "claim": lambda b: self.markdown(b.text, b.line),
             "opening": lambda b: self.markdown(b.text, b.line),
             "sources": self.sources,
+            "question": self.question,
             "stages": self.diagram,
             "math": lambda b: self.equation(b.text.strip("\n"), b.options.get("label", "")),
             "diagram": self.diagram,
@@ -190,6 +195,17 @@ class PageExporter:
         title = self.inline.translate(block.argument, block.line)
         body = self.markdown(block.text, block.line)
         return f"### {self.word(SOURCES)}{title}\n\n{body}"
+
+    def question(self, block: Block) -> str:
+        """A question with its answer in a fold."""
+        lines = block.text.split("\n")
+        question = read_question(block.argument, block.options, lines)
+        return question_markdown(
+            question,
+            self.language,
+            lambda text, line: self.markdown(text, block.line + line),
+            lambda text, line: self.inline.translate(text, block.line + line),
+        )
 
     def diagram(self, block: Block) -> str:
         """A drawing in one language, in the cell itself; with stages, the whole and their list.

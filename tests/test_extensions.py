@@ -1,4 +1,4 @@
-"""The five packages of the book's build, book/_ext: who may import whom, read from the imports."""
+"""The packages of the book's build, book/_ext: who may import whom, read from the imports."""
 
 import ast
 from graphlib import TopologicalSorter
@@ -19,6 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "website": {"bilingual"},
     "lesson": {"bilingual", "evidence"},
     "live": {"bilingual", "evidence"},
+    "questions": {"bilingual"},
 }
 
 

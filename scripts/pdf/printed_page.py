@@ -29,7 +29,8 @@ WORDS = {
 ON_SCREEN_ONLY = (
     "self::script or self::noscript or self::button or self::form or self::template",
     "self::*[contains(@class, 'headerlink') or contains(@class, 'katex-mathml')]",
-    "self::*[contains(@class, 'stages-panel') or contains(@class, 'tag_evidence')]",
+    "self::*[contains(@class, 'stages-panel') or contains(@class, 'tag_evidence')"
+    " or contains(@class, 'tag_setup')]",
     "self::p[contains(@class, 'downloads')]",
 )
 TWO_LANGUAGES = ("data-bl", "data-zh-", "data-en-", "data-alt-")

@@ -20,7 +20,7 @@ from evidence.execution.notebook_runner import (
 )
 from myst_blocks import ExportError
 from myst_inline import RESIDUE
-from myst_notebook import EVIDENCE_TITLE, PageExporter, object_source
+from myst_notebook import EVIDENCE_TITLE, SETUP_TITLE, PageExporter, object_source
 from tiny import HEADER, ROOT, cell
 from website.figures import svg_markup
 
@@ -208,6 +208,30 @@ def test_cells_keep_code_captions_and_folding(export):
     assert "**解答：练习 2.1**" in texts[1]
 
 
+def test_the_setup_is_folded_under_a_title(export):
+    text = cell("notebook.setup()", tags="[setup]")
+    for language, title in (("zh", "准备"), ("en", "Set-up")):
+        (code,) = (c for c in export(text, language, setup=False) if c.kind == "code")
+        assert code.text.startswith(f"# @title {title}\nnotebook.setup(")
+        assert code.metadata["jupyter"] == {"source_hidden": True}
+
+
+def test_a_question_is_text_with_its_answer_in_a_fold(export):
+    text = (
+        "::::{question} q\n:role: recall\n:kind: number\n:about: other\n:tolerance: 1\n"
+        ":unit: 个 | keys\n\n:::{zh}\n见{eq}`eq-other`，几个？\n:::\n"
+        ":::{en}\nSee {eq}`eq-other`.\n:::\n\n- [x] {glue:text}`n_keys:.0f`\n  > {zh} 对。\n  > {en} Right.\n"
+        "- [ ] *\n  > {zh} 数。\n  > {en} Count.\n::::\n"
+    )
+    for language, words in (
+        ("zh", ("**合上书想一想**", "几个？", "个", "答案", "- ✓ **`n_keys`** 对。", "[另一章]")),
+        ("en", ("**From memory**", "See [", "keys", "Answer", "✓ **`n_keys`** Right.", "[Another")),
+    ):
+        (found,) = (c.text for c in export(text, language) if "details" in c.text)
+        assert [found.find(each) >= 0 for each in words] == [True] * len(words), found
+        assert found.index("✓") > found.index("<details>")
+
+
 def test_evidence_is_folded_under_a_title(export):
     text = cell("glue()", tags="[evidence]") + (
         "```{solution-start} ex-c\n```\n" + cell("check()", tags="[evidence, printed-numbers]")
@@ -366,7 +390,9 @@ def test_both_languages_run_the_chapters_own_cells():
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, as_version=4)
         cells = [c.source for c in notebook.cells[1:] if c.cell_type == "code"]
-        cells = [re.sub(f"^(?:{'|'.join(EVIDENCE_TITLE)})", "", source) for source in cells]
+        cells = [
+            re.sub(f"^(?:{'|'.join(EVIDENCE_TITLE + SETUP_TITLE)})", "", source) for source in cells
+        ]
         chapter = jupytext.read(ROOT / "book" / f"{path.stem}.md")
         own = [c.source.strip("\n") for c in chapter.cells if c.cell_type == "code"]
         for source, expected in zip_longest(cells, own, fillvalue=""):

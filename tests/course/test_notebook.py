@@ -101,6 +101,8 @@ def test_an_unknown_language_is_refused():
         (torch.tensor(0.5, dtype=torch.bfloat16, requires_grad=True), "demo = 0.5"),
         (2, "demo = 2"),
         ("键", "demo = 键"),
+        ([torch.tensor(1), 0.5], "demo = [1, 0.5]"),
+        ({"n": [1, 2]}, "demo = {'n': [1, 2]}"),
     ],
 )
 def test_glue_prints_name_and_value_for_a_reader(value, printed, capsys, monkeypatch):
@@ -117,7 +119,7 @@ def test_glue_prints_name_and_value_for_a_reader(value, printed, capsys, monkeyp
         ("demo", torch.ones(3), ValueError, r"value must be a single number, got shape \(3,\)"),
         ("demo", np.ones(2), ValueError, r"value must be a single number, got shape \(2,\)"),
         ("demo", None, TypeError, "value must be a number or a string, got NoneType"),
-        ("demo", [1], TypeError, "value must be a number or a string, got list"),
+        ("demo", [{1}], TypeError, "value must be a number or a string, got set"),
     ],
 )
 def test_wrong_values_get_one_clear_error(name, value, error, message):

@@ -1,4 +1,4 @@
-"""Cells with the tag `evidence` are run, and shown folded under one line in both languages."""
+"""Cells with the tag `evidence` or `setup` are run, and folded under a line in both languages."""
 
 import pytest
 from lxml import html
@@ -12,6 +12,8 @@ PAGE = (
     + cell("print('behind the story')", tags="[evidence]")
     + "\n"
     + cell("print('code only')", tags="[hide-input, evidence]")
+    + "\n"
+    + cell("print('before the opening')", tags="[setup]")
 )
 
 
@@ -26,7 +28,9 @@ def test_evidence_is_run_and_folded_with_its_output(page):
     shown, *folded = page.xpath("//div[contains(@class, 'cell ')]")
     assert "in the open" in shown.text_content()
     assert not shown.xpath(".//details")
-    for each, output in zip(folded, ("behind the story", "code only"), strict=True):
+    for each, output in zip(
+        folded, ("behind the story", "code only", "before the opening"), strict=True
+    ):
         (details,) = each.xpath("./details")
         assert details.get("open") is None
         assert details.xpath("./div[contains(@class, 'cell_input')]")
@@ -35,7 +39,8 @@ def test_evidence_is_run_and_folded_with_its_output(page):
 
 
 def test_the_line_speaks_both_languages(page):
-    for summary in page.xpath("//details/summary"):
-        for language, word in (("zh", "证据"), ("en", "Evidence")):
-            words = summary.xpath(f".//span[@class='bl bl-{language}']")
-            assert [each.text_content() for each in words] == [word, word]  # closed, open
+    lines = [("证据", "Evidence"), ("证据", "Evidence"), ("准备", "Set-up")]
+    for summary, words in zip(page.xpath("//details/summary"), lines, strict=True):
+        for language, word in zip(("zh", "en"), words, strict=True):
+            found = summary.xpath(f".//span[@class='bl bl-{language}']")
+            assert [each.text_content() for each in found] == [word, word]  # closed, open

@@ -12,7 +12,7 @@ from bilingual.marks import Bilingual
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from lesson.evidence_cells import LABEL, TAG, tags_of
+from lesson.evidence_cells import label_of
 
 CODE = Bilingual("代码", "Code")
 SOLUTION = Bilingual("解答", "Solution")
@@ -42,7 +42,7 @@ def ids_in(box: nodes.Element) -> list[str]:
 def label(box: nodes.Element) -> str:
     """Return what is folded, in both languages."""
     if isinstance(box, nodes.container):
-        return LABEL if TAG in tags_of(box) else CODE
+        return (label_of(box) if "cell_metadata" in box else None) or CODE
     if type(box).__name__ == "solution_node":
         return SOLUTION
     title = next(iter(box.findall(nodes.title)), None)

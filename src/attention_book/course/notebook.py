@@ -73,7 +73,8 @@ def glue(name: str, value: Any) -> None:
 
     Args:
         name: letters, digits and underscores; unique in the book.
-        value: a number, a string, or a tensor or array with one element.
+        value: a number, a string, or a tensor or array with one element; for the
+            answers of a question also a list or a dictionary of them.
 
     >>> glue("mse_average", 0.25)
     mse_average = 0.25
@@ -90,7 +91,11 @@ def glue(name: str, value: Any) -> None:
         print(f"{name} = {plain:.6g}" if isinstance(plain, float) else f"{name} = {plain}")
 
 
-def _plain(value: Any) -> str | int | float:
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(each) for name, each in value.items()}
     if hasattr(value, "shape") and math.prod(value.shape) != 1:
         raise ValueError(f"value must be a single number, got shape {tuple(value.shape)}")
     plain = value.item() if hasattr(value, "item") else value

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Set up the register of chapters first: both checks write into it."""
-    for part in ("problems", "visible_cells", "counts"):
+    """Set up the register of chapters first: the checks write into it."""
+    for part in ("problems", "visible_cells", "counts", "retold"):
         app.setup_extension(f"lesson.checks.{part}")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,10 @@
 """How long each chapter is, what its sections weigh, and whether that keeps the bounds.
 
 Counted is the course: what every reader follows from top to bottom. Code, formulas, captions, the
-opening, optional sections, exercises, notes on sources and further reading are not part of it. A
-number, a formula or a reference in a sentence counts as one word. A mistake counts as named where
-the course or an optional section refers to its entry in the index, ``{ref}`… <mistake-…>` ``.
+opening, optional sections, questions, exercises, notes on sources and further reading are not part
+of it. A number, a formula or a reference in a sentence counts as one word. A mistake counts as
+named where the course or an optional section refers to its entry in the index,
+``{ref}`… <mistake-…>` ``.
 
 The build writes ``_build/counts.md``.
 """
@@ -37,6 +38,7 @@ ASIDE = {
     "exercise",
     "solution",
     "sources",
+    "question",
     "diagram",
     "stages",
     "figure",
@@ -44,7 +46,7 @@ ASIDE = {
     *VERBATIM,
 }
 #: Sections by their English titles: without a weight, and those outside the course.
-UNWEIGHED = ("Exercises", "Summary", "Further reading")
+UNWEIGHED = ("Exercises", "Summary", "One line to keep", "Further reading")
 OUTSIDE = ("Exercises", "Further reading")
 
 INLINE = re.compile(r"\{(?P<language>zh|en)\}(?P<ticks>`+)(?P<words>.+?)(?<!`)(?P=ticks)(?!`)")

@@ -19,7 +19,7 @@ from sphinx.application import Sphinx
 from lesson.checks.problems import PROBLEMS, Problem, is_chapter
 
 #: Cells with one of these tags show no code until a reader asks for it.
-FOLDED = ("evidence", "hide-input", "hide-cell", "remove-input", "remove-cell")
+FOLDED = ("setup", "evidence", "hide-input", "hide-cell", "remove-input", "remove-cell")
 SHOWN_ASSERTION = "shown-assertion"
 CLAIM = re.compile(r"#\s*claim\b")
 

@@ -1,0 +1,296 @@
+"""The directive ``{question}``: what it asks, its options, and one fold with the answer.
+
+All of it is text, which needs no script and stands on paper as well. The box says by its classes
+and attributes what it asks, for scripts that would have it answered.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from bilingual.environment import PerPage, reading_order
+from bilingual.marks import Bilingual
+from bilingual.nodes import LanguageInline
+from docutils import nodes
+from docutils.parsers.rst import directives
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
+
+from questions import grammar
+from questions.grammar import GIVEN, GLUED, Item, Question, Text
+
+logger = logging.getLogger(__name__)
+
+ANSWER = Bilingual(grammar.ANSWER.zh, grammar.ANSWER.en)
+
+#: The questions of each page, with their lines: names live as long as readers' progress.
+NAMES = PerPage[dict[str, int]]("question_names")
+
+
+class AnswerFold(nodes.General, nodes.Element):
+    """The fold with the answer: the browser's own, which opens without a script."""
+
+
+class QuestionDirective(SphinxDirective):
+    """``::::{question} name`` with ``:role:``, ``:kind:`` and what the kind needs."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = dict.fromkeys(grammar.OPTIONS, directives.unchanged_required)
+
+    def run(self) -> list[nodes.Node]:
+        name, lines = self.arguments[0], list(self.content)
+        question = grammar.read(name, dict(self.options), lines)
+        problems = list(grammar.complaints(question))
+        if problems:
+            return self.complain(name, problems)
+        values, given = self.numbers(question)
+        if name in (names := NAMES.of(self.env).setdefault(self.env.docname, {})):
+            self.complain(name, [(0, "the name is used twice")])
+        names[name] = self.lineno
+        if given:
+            question = grammar.read(name, question.options, [filled(each, given) for each in lines])
+        return [self.box(question, values)]
+
+    def complain(self, name: str, problems: list[tuple[int, str]]) -> list[nodes.Node]:
+        first = self.lineno + self.content_offset + 1
+        for line, problem in problems:
+            place = (self.env.docname, first + line if line else self.lineno)
+            logger.warning("question %s: %s", name, problem, location=place, type="question")
+        return []
+
+    # ---- the numbers ----------------------------------------------------------------------------
+
+    def numbers(self, question: Question) -> tuple[list[list[float]], dict[str, Any]]:
+        """Return the numbers of each answer, and those that the question is given at first.
+
+        Complain of answers that no cell gives, and of mistakes that are none.
+        """
+        if question.kind not in ("number", "paint"):
+            return [], {}
+        judged = [item for item in question.items if not item.is_other]
+        variants: list[dict[str, Any]] = [{}]
+        if "variants" in question.options:
+            variants = self.glued(question, question.options["variants"], 0) or [{}]
+        found: list[list[list[float]]] = []
+        for variant in variants:
+            values = [self.answer(question, item, variant) for item in judged]
+            if not all(values) or len({len(each) for each in values}) != 1:
+                if all(values):
+                    self.complain(question.name, [(0, "the answers have different lengths")])
+                return [], {}
+            found.append(values)
+            right = next(n for n, item in enumerate(judged) if item.right)
+            tolerance = float(question.options.get("tolerance", 0))
+            for n, problem in grammar.answers_wrong(values, right, tolerance):
+                self.complain(question.name, [(judged[n].line, problem)])
+        return found[0], variants[0]
+
+    def answer(self, question: Question, item: Item, variant: dict[str, Any]) -> list[float]:
+        """Return the numbers of one answer; none if no cell gives them."""
+        if given := GIVEN.fullmatch(item.text.same):
+            value = variant.get(given["name"])
+            if value is None:
+                self.complain(question.name, [(item.line, f"no variant has {given['name']!r}")])
+        elif glued := GLUED.fullmatch(item.text.same):
+            value = self.glued(question, glued["name"], item.line)
+        return flat(value)
+
+    def glued(self, question: Question, name: str, line: int) -> Any:
+        """Return what a cell of the page has glued; complain if none has."""
+        from myst_nb.core.variables import RetrievalError
+        from myst_nb.ext.glue.utils import retrieve_glue_data
+
+        try:
+            return ast.literal_eval(
+                retrieve_glue_data(self.state.document, name).data["text/plain"]
+            )
+        except RetrievalError:
+            self.complain(question.name, [(line, f"no cell of the page glues {name!r}")])
+        return None
+
+    # ---- the page -------------------------------------------------------------------------------
+
+    def box(self, question: Question, values: list[list[float]]) -> nodes.container:
+        box = nodes.container(
+            classes=["admonition", "question", f"question-{question.role}", f"ask-{question.kind}"],
+            ids=[f"question-{question.name}"],
+        )
+        self.set_source_info(box)
+        head = self.words(grammar.HEADS[question.role])
+        box += nodes.paragraph("", "", *head, classes=["admonition-title"])
+        box += self.blocks(question.asked)
+        box += self.task(question)
+        fold = AnswerFold(search_title=ANSWER, search_anchor=box["ids"][0], search_inside=True)
+        self.set_source_info(fold)
+        fold += self.replies(question, values)
+        fold += self.blocks(question.closing)
+        if about := question.options.get("about"):
+            words = self.words(grammar.GO_BACK)
+            fold += nodes.paragraph("", "", *words, *self.inline(f"{{doc}}`/{about}`"))
+        box += fold
+        return box
+
+    def task(self, question: Question) -> Iterator[nodes.Node]:
+        """Yield what the reader chooses from, or writes on."""
+        if question.listing:
+            yield nodes.literal_block(question.listing, question.listing, language="python")
+        if question.kind == "choice":
+            yield self.lettered(self.words(item.text) for item in question.items)
+        elif question.kind == "order":
+            yield self.lettered(self.words(item.text) for item in question.shuffled())
+        elif question.kind == "number":
+            yield nodes.paragraph("", "", nodes.Text("______ "), *self.words(question.unit))
+        elif question.kind == "paint":
+            yield self.table(question, [])
+
+    def replies(self, question: Question, values: list[list[float]]) -> Iterator[nodes.Node]:
+        """Yield what to say to each answer."""
+        if question.kind == "choice":
+            yield self.lettered(self.reply(item, [], judged=True) for item in question.items)
+            return
+        if question.options.get("paint") == "mask":
+            right = next(n for n, item in enumerate(question.items) if item.right)
+            yield self.table(question, values[right : right + 1])
+        made: nodes.Element = nodes.bullet_list()
+        if question.kind == "order":
+            made = nodes.enumerated_list(enumtype="arabic", prefix="", suffix=".")
+        judged = question.kind in grammar.JUDGED
+        for n, item in enumerate(question.items):
+            shown = self.shown(question, item, values[n] if n < len(values) else [])
+            made += nodes.list_item("", nodes.paragraph("", "", *self.reply(item, shown, judged)))
+        yield made
+        if repair := question.options.get("repair"):
+            mended = nodes.literal("", repair)
+            yield nodes.paragraph("", "", *self.words(grammar.MENDED), nodes.Text(" "), mended)
+
+    def shown(self, question: Question, item: Item, values: list[float]) -> list[nodes.Node]:
+        """Return an answer as its reply repeats it."""
+        if item.is_other:
+            return self.words(grammar.OTHER)
+        if question.kind == "line":
+            return [nodes.literal("", item.text.same.strip())]
+        if question.kind == "paint":
+            is_mask = question.options["paint"] == "mask"
+            return [] if is_mask else [nodes.Text(", ".join(f"{value:.3g}" for value in values))]
+        unit = [nodes.Text(" "), *self.words(question.unit)] if question.kind == "number" else []
+        return [*self.words(item.text), *unit]
+
+    def reply(self, item: Item, shown: list[nodes.Node], judged: bool) -> list[nodes.Node]:
+        """Return whether an answer is right, the answer, and what to say to it."""
+        words: list[nodes.Node] = [nodes.Text(grammar.SIGNS[item.right] + " ")] if judged else []
+        if shown:
+            words += [nodes.strong("", "", *shown), nodes.Text(" ")]
+        return words + (self.words(item.reply) if item.reply else [])
+
+    def table(self, question: Question, values: list[list[float]]) -> nodes.table:
+        """Return an empty table to draw in, or the cells that may be seen."""
+        columns, rows = question.names("columns"), question.names("rows")
+        head = [[], *map(self.words, columns)] if rows else list(map(self.words, columns))
+        body: list[list[list[nodes.Node]]] = []
+        for at, row in enumerate(rows or [Text()]):
+            seen = values[0][at * len(columns) : (at + 1) * len(columns)] if values else columns
+            cells: list[list[nodes.Node]] = [
+                [nodes.Text("●" if values and each else "")] for each in seen
+            ]
+            body.append([self.words(row), *cells] if rows else cells)
+        return table(head, body)
+
+    def lettered(self, items: Iterable[list[nodes.Node]]) -> nodes.enumerated_list:
+        made = nodes.enumerated_list(enumtype="upperalpha", prefix="", suffix=".")
+        for words in items:
+            made += nodes.list_item("", nodes.paragraph("", "", *words))
+        return made
+
+    def blocks(self, blocks: dict[str, tuple[int, list[str]]]) -> list[nodes.Node]:
+        """Return the blocks of both languages."""
+        holder = nodes.Element()
+        for language, (line, words) in blocks.items():
+            lines = StringList([f":::{{{language}}}", *words, ":::"], source="")
+            self.state.nested_parse(lines, self.content_offset + line - 1, holder)
+        return list(holder.children)
+
+    def words(self, text: Text) -> list[nodes.Node]:
+        """Return a text in both languages; its roles, code and formulas are MyST."""
+        if text.same:
+            return self.inline(text.same)
+        made: list[nodes.Node] = []
+        for language in grammar.LANGUAGES if text.zh or text.en else ():
+            words = LanguageInline("", "", language=language)
+            self.set_source_info(words)
+            words += self.inline(text.of(language))
+            made.append(words)
+        return made
+
+    def inline(self, text: str) -> list[nodes.Node]:
+        found, messages = self.state.inline_text(text, self.lineno)
+        return [*found, *messages]
+
+
+def flat(value: Any) -> list[float]:
+    """Return a number, or the rows of a drawing one after the other, as a list."""
+    if isinstance(value, list | tuple):
+        return [number for each in value for number in flat(each)]
+    return [] if value is None or isinstance(value, str) else [float(value)]
+
+
+def filled(line: str, given: dict[str, Any]) -> str:
+    """Return a line with the numbers that it is given; in the list of answers, too."""
+
+    def number(found: Any) -> str:
+        value = given.get(found["name"], found[0])
+        if isinstance(value, str):
+            return value
+        return format(value, found["format"] or "g")
+
+    return GIVEN.sub(number, line)
+
+
+def table(head: list[list[nodes.Node]], body: list[list[list[nodes.Node]]]) -> nodes.table:
+    group = nodes.tgroup(cols=len(head))
+    group += [nodes.colspec(colwidth=1) for _ in head]
+    for kind, rows in ((nodes.thead, [head]), (nodes.tbody, body)):
+        part: nodes.Element = kind()
+        for row in rows:
+            made = nodes.row()
+            for words in row:
+                made += nodes.entry("", nodes.paragraph("", "", *words))
+            part += made
+        group += part
+    return nodes.table("", group, classes=["colwidths-auto"])
+
+
+def visit_fold(translator: HTML5Translator, node: AnswerFold) -> None:
+    translator.body.append(f'<details class="question-answer"><summary>{ANSWER}</summary>\n')
+
+
+def depart_fold(translator: HTML5Translator, node: AnswerFold) -> None:
+    translator.body.append("</details>\n")
+
+
+def judge_names(app: Sphinx, exception: Exception | None) -> None:
+    """Complain of a name that stands on two pages."""
+    seen: dict[str, str] = {}
+    for page in reading_order(app.env) if exception is None else ():
+        for name, line in NAMES.of(app.env).get(page, {}).items():
+            if name in seen:
+                place = f"{app.env.doc2path(page)}:{line}"
+                logger.warning(
+                    "question %s: the name is used on %s already", name, seen[name],
+                    location=place, type="question",
+                )  # fmt: skip
+            seen.setdefault(name, page)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("bilingual.environment")
+    app.add_node(AnswerFold, html=(visit_fold, depart_fold))
+    app.add_directive("question", QuestionDirective)
+    NAMES.connect(app)
+    app.connect("build-finished", judge_names, priority=600)  # before strict_build judges
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,192 @@
+"""Questions as pages and notebooks show them, and what a build complains of."""
+
+from copy import deepcopy
+
+import pytest
+from glued import gluing
+from lxml import html
+from questions.grammar import KINDS as ALL_KINDS
+from questions.grammar import read
+from questions.markdown import markdown
+from tiny import HEADER, cell, make_book
+from written import ASK, KINDS, PAINT
+
+MASK = PAINT.replace("q_row", "q_mask")
+GIVEN = """\
+- [x] {given}`answer`
+  > {zh} 对。
+  > {en} Right, {given}`n`.
+- [ ] {given}`wrong`
+  > {zh} 错。
+  > {en} Wrong.
+- [ ] *
+  > {zh} 数。
+  > {en} Count.
+"""
+
+
+def question(name, kind, body=None, ask=ASK, **options):
+    needed, items = KINDS[kind]
+    options = {"role": "check", "kind": kind, **needed, **options}
+    lines = "".join(f":{key}: {value}\n" for key, value in options.items())
+    return f"::::{{question}} {name}\n{lines}\n{ask}{items if body is None else body}::::\n\n"
+
+
+NUMBERS = {
+    "q_two": 2.0,
+    "q_three": 2.4,
+    "q_row": [0.25, 0.75],
+    "q_mask": [[1, 0], [1, 1]],
+    "q_given": [{"n": 4, "answer": 2.5, "wrong": 7}, {"n": 5, "answer": 1, "wrong": 8}],
+}
+PAGE = (
+    HEADER
+    + "# {zh}`题` {en}`T`\n\n"
+    + "".join(question(f"q-{kind}", kind) for kind in ALL_KINDS)
+    + question("q-mask", "paint", MASK, paint="mask", rows="一 | one; 二 | two")
+    + question("q-recall", "choice", role="recall", about="intro")
+    + question(
+        "q-given", "number", GIVEN.replace("{zh} 对。", "{zh} 对，{given}`n`。"),
+        ask=ASK.replace("几", "{given}`n` 的几").replace("How", "Of {given}`n`, how"),
+        variants="q_given",
+    )
+    + cell(gluing(**NUMBERS))
+)  # fmt: skip
+WRONG = (
+    HEADER
+    + "# {zh}`题` {en}`T`\n\n"
+    + question("q-choice", "choice")  # on the other site, too
+    + question("w-twice", "choice")
+    + question("w-twice", "choice")
+    + question("w-unglued", "number", KINDS["number"][1].replace("q_two", "q_nowhere"))
+    + question("w-typed", "number", KINDS["number"][1].replace("{glue:text}`q_two:.0f`", "2"))
+    + question(
+        "w-near", "number",
+        KINDS["number"][1] + "- [ ] {glue:text}`w_three:.0f`\n  > {zh} 三。\n  > {en} Three.\n"
+    ).replace("q_two", "w_two")
+    + question("w-about", "choice", role="recall", about="nowhere")
+    + cell(gluing(w_two=2.0, w_three=2.4))
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    book = make_book(
+        tmp_path_factory.mktemp("questions"),
+        ["bilingual", "evidence", "questions", "website"],
+        intro="# T\n",
+        a=PAGE,
+    )
+    book.build()
+    return book
+
+
+@pytest.fixture(scope="module")
+def site(book):
+    return html.fromstring(book.page("a"))
+
+
+def box(site, name):
+    (found,) = site.xpath(f"//div[@id='question-{name}']")
+    return found
+
+
+def words(element):
+    return " ".join(element.text_content().split())
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+def test_a_box_says_what_it_asks_and_keeps_its_answer_in_one_fold(site, kind):
+    found = box(site, f"q-{kind}")
+    assert {"admonition", "question", "question-check", f"ask-{kind}"} <= set(found.classes)
+    assert "How many?" in words(found)
+    (fold,) = found.xpath(".//details")
+    assert fold.get("open") is None
+    assert words(fold.find("summary")) == "答案 Answer"
+
+
+@pytest.mark.parametrize("kind", ["choice", "number", "line", "paint"])
+def test_replies_stand_in_the_fold_alone_with_the_right_one_marked(site, kind):
+    (fold,) = (found := deepcopy(box(site, f"q-{kind}"))).xpath(".//details")
+    assert [item.text_content().strip()[0] for item in fold.xpath(".//li")].count("✓") == 1
+    fold.drop_tree()
+    assert "✓" not in words(found)
+    assert "对。" not in words(found)
+
+
+def test_options_are_lettered_and_so_are_their_replies(site):
+    first, second = box(site, "q-choice").xpath(".//ol[contains(@class, 'upperalpha')]")
+    assert [words(item) for item in first] == ["一个 one", "两个 two", "NaN"]
+    assert [words(item)[0] for item in second] == ["✗", "✓", "✗"]
+    assert "Not a number." in words(second[2])
+
+
+def test_numbers_and_drawings_come_from_cells(site):
+    assert "✓ 2 个 things 对。 Right." in words(box(site, "q-number"))
+    assert "0.25, 0.75" in words(box(site, "q-paint"))
+    empty, painted = box(site, "q-mask").xpath(".//table")
+    assert [words(cell) for cell in empty.xpath(".//th | .//td")].count("●") == 0
+    rows = [[words(cell) for cell in row.xpath("./td")] for row in painted.xpath(".//tbody/tr")]
+    assert rows == [["一 one", "●", ""], ["二 two", "●", "●"]]
+
+
+def test_a_number_that_is_given_is_the_first(site):
+    found = words(box(site, "q-given"))
+    assert "4 的几个？" in found
+    assert "Of 4, how many?" in found
+    assert "✓ 2.5 个 things 对，4。" in found
+
+
+def test_what_else_a_kind_shows(site):
+    assert "b = a + a" in words(box(site, "q-line").xpath(".//pre")[0])
+    assert "改成 Mended: b = a" in words(box(site, "q-line"))
+    shuffled, ordered = box(site, "q-order").xpath(".//ol")
+    assert [words(item) for item in shuffled] != [words(item)[:5] for item in ordered]
+    assert words(ordered[1]).startswith("再 second")
+    assert "Two points." in words(box(site, "q-say").xpath(".//details")[0])
+
+
+def test_a_recall_leads_back_to_its_page(site):
+    (link,) = box(site, "q-recall").xpath(".//details//a[@href='intro.html']")
+    assert words(link) == "T"
+
+
+def test_the_build_complains(tmp_path):
+    book = make_book(
+        tmp_path,
+        ["bilingual", "evidence", "questions"],
+        intro="# T\n",
+        a=HEADER + "# T\n\n" + question("q-choice", "choice"),
+        b=WRONG,
+    )
+    log = book.build(fails=True)
+    for name, problem in (
+        ("q-choice", "the name is used on a already"),
+        ("w-twice", "the name is used twice"),
+        ("w-unglued", "no cell of the page glues 'q_nowhere'"),
+        ("w-typed", "the answer '2' is typed"),
+        ("w-near", "the mistake is within the tolerance"),
+    ):
+        assert f"question {name}: {problem}" in log
+    assert "nowhere" in log
+    (line,) = (n for n, each in enumerate(WRONG.split("\n"), 1) if each == "- [x] 2")
+    assert f"b.md:{line}" in log
+
+
+@pytest.mark.parametrize("kind", ALL_KINDS)
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_notebook_has_the_question_as_text(kind, language):
+    needed, body = KINDS[kind]
+    options = {"role": "check", "kind": kind, **needed}
+    text = markdown(
+        read("q", options, (ASK + body).split("\n")),
+        language,
+        lambda text, line: text,
+        lambda text, line: text,
+    )
+    shown, _, folded = text.partition("<details>")
+    assert {"zh": "几个？", "en": "How many?"}[language] in shown
+    assert {"zh": "How", "en": "几"}[language] not in text
+    assert "{zh}" not in text
+    assert "✓" not in shown
+    assert ("✓" in folded) == (kind in ("choice", "number", "line", "paint"))
