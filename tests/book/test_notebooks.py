@@ -220,7 +220,8 @@ def test_a_question_is_text_with_its_answer_in_a_fold(export):
     text = (
         "::::{question} q\n:role: recall\n:kind: number\n:about: other\n:tolerance: 1\n"
         ":unit: 个 | keys\n\n:::{zh}\n见{eq}`eq-other`，几个？\n:::\n"
-        ":::{en}\nSee {eq}`eq-other`.\n:::\n\n- [x] {glue:text}`n_keys:.0f`\n  > {zh} 对。\n  > {en} Right.\n"
+        ":::{en}\nSee {eq}`eq-other`.\n:::\n\n"
+        "- [x] {glue:text}`n_keys:.0f`\n  > {zh} 对。\n  > {en} Right.\n"
         "- [ ] *\n  > {zh} 数。\n  > {en} Count.\n::::\n"
     )
     for language, words in (
