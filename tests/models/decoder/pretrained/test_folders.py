@@ -1,6 +1,7 @@
 """Folders of any kind: one clear error each, nothing executed, nothing loaded by half."""
 
 import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,26 @@ def test_a_tied_matrix_is_one_unless_the_files_hold_two(
     model = load_pretrained(folder).model
     assert (model.readout.weight is model.embedding.weight) == (tied and equal)
     assert model.config.tied == (tied and equal)
+
+
+@pytest.mark.parametrize("held", ["embedding", "head", "both"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_tied_matrix_is_one_whatever_it_holds(folder: Path, held: str, value: float) -> None:
+    """The kind: NaN is not NaN, and a matrix that is damaged seemed to be two."""
+    change_json(folder, "config.json", tie_word_embeddings=True)
+    embedding, head = "model.embed_tokens.weight", "lm_head.weight"
+
+    def damage(found: dict[str, torch.Tensor]) -> None:
+        found[embedding][3, 1] = value
+        found[head] = found[embedding].clone()
+        for name in {"embedding": [head], "head": [embedding], "both": []}[held]:
+            del found[name]
+
+    change_tensors(folder, damage)
+    model = load_pretrained(folder).model
+    assert model.config.tied
+    assert model.readout.weight is model.embedding.weight
+    assert int(model.readout.weight.isfinite().logical_not().sum()) == 1
 
 
 def test_old_files_hold_tables_that_are_not_needed(folder: Path) -> None:
@@ -524,8 +545,11 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "quantized": (
         set_in_config(quantization_config={"bits": 4}),
-        "quantization_config: expected None, got {'bits': 4}",
+        "quantization_config: expected weights that are not quantized, got {'bits': 4}; save what",
     ),
+    "all see all": (set_in_config(is_causal=False), "is_causal: expected true, got False"),
+    "all see all, by null": (set_in_config(is_causal=None), "is_causal: expected true, got none"),
+    "all see all, by a number": (set_in_config(is_causal=0), "is_causal: expected true, got 0"),
     "a billion layers": (
         set_in_config(num_hidden_layers=10**9),
         "num_hidden_layers: expected a whole number from 1 to 10000, got 1000000000",
@@ -536,7 +560,12 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "more layers": (
         set_in_config(num_hidden_layers=3),
-        "model.layers.2.input_layernorm.weight: expected the shape (12,), got none",
+        "model.layers.2.input_layernorm.weight: expected the shape (12,), got none; config.json "
+        "says 3 layers, the files hold 2",
+    ),
+    "fewer layers": (
+        set_in_config(num_hidden_layers=1),
+        "expected no such tensor, got the shape (12,); config.json says 1 layers, the files hold 2",
     ),
     "no size of the feed-forward network": (
         set_in_config(intermediate_size=None),

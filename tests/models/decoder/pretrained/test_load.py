@@ -491,6 +491,43 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path) -> None:
         found.encode("the w150")
 
 
+#: Where a token may be named that ``tokenizer.json`` does not hold.
+_TOKEN = {"content": "<extra>", "special": True}
+NAMED_BESIDE: dict[str, tuple[str, dict[str, object]]] = {
+    "added_tokens.json": ("added_tokens.json", {"<extra>": 9}),
+    "added tokens, by number": ("tokenizer_config.json", {"added_tokens_decoder": {"9": _TOKEN}}),
+    "additional": ("tokenizer_config.json", {"additional_special_tokens": ["<extra>"]}),
+    "extra": ("tokenizer_config.json", {"extra_special_tokens": ["<extra>"]}),
+    "extra, by name": ("tokenizer_config.json", {"extra_special_tokens": {"x_token": "<extra>"}}),
+    "the pad": ("tokenizer_config.json", {"pad_token": "<extra>"}),
+    "the end": ("tokenizer_config.json", {"eos_token": {"__type": "AddedToken", **_TOKEN}}),
+    "in the map": ("special_tokens_map.json", {"additional_special_tokens": ["<extra>"]}),
+    "the pad, in the map": ("special_tokens_map.json", {"pad_token": _TOKEN}),
+}
+
+
+@pytest.mark.parametrize("name", NAMED_BESIDE)
+def test_a_token_that_another_file_names_is_not_cut_up(name: str, tmp_path: Path) -> None:
+    """The kind: the library adds such a token, and a text with it was read as other tokens."""
+    file, said = NAMED_BESIDE[name]
+    folder = saved(library_model("llama"), tmp_path)
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    old = json.loads((folder / file).read_text()) if (folder / file).exists() else {}
+    (folder / file).write_text(json.dumps({**old, **said}))
+    theirs, ours = transformers.AutoTokenizer.from_pretrained(folder), load_pretrained(folder)
+    plain, text = "the girl", "the<extra>girl"
+    assert ours.encode(plain)[0].tolist() == theirs(plain)["input_ids"]
+    assert "<extra>" in theirs.tokenize(text)
+    with pytest.raises(PretrainedError, match=r"expected '<extra>' in tokenizer.json, got it in"):
+        ours.encode(text)
+    same_numbers = replace(ours, tokenizer=theirs).encode(text)[0].tolist()
+    assert same_numbers == theirs(text)["input_ids"]
+    theirs.save_pretrained(folder)  # the cure
+    assert load_pretrained(folder).encode(text)[0].tolist() == same_numbers
+
+
 @pytest.mark.parametrize("written", ["</s>", {"content": "</s>", "lstrip": False}, None, "<none>"])
 def test_the_end_that_the_tokenizer_knows(tmp_path: Path, written: object) -> None:
     folder = saved(library_model("qwen3"), tmp_path)

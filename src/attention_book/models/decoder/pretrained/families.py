@@ -78,7 +78,11 @@ def decoder_config(config: StoredConfig, *, ends: tuple[int, ...] = ()) -> Decod
     """
     config = part_for_text(config)
     family = _family(config)
-    config.must_be("quantization_config")
+    if (how := config.values.get("quantization_config")) is not None:
+        cure = "save what model.dequantize() of the library transformers returns"
+        raise config.refuse("quantization_config", "weights that are not quantized", how, cure=cure)
+    if config.values.get("is_causal", True) is not True:  # null too: then all see all
+        raise config.refuse("is_causal", "true", config.values["is_causal"])
     settings = family(config)
     try:
         special = _special_ids(config, ends)

@@ -1,5 +1,6 @@
 """A pretrained model from a folder in the Hugging Face layout: Llama, Mistral, Qwen, Gemma 3."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,6 +44,8 @@ class Pretrained:
             at any of them. ``model.config.eos`` is the first.
         tokenizer: A ``tokenizers.Tokenizer``, or a fast one of the library ``transformers``; None
             where the folder has no ``tokenizer.json``.
+        named: The tokens that the files beside ``tokenizer.json`` name. The library adds those
+            that are missing in it; a text with one of them is refused here.
 
     >>> from attention_book.models import DecoderConfig
     >>> model = DecoderLanguageModel(DecoderConfig(vocabulary=10))
@@ -58,6 +61,7 @@ folder: expected a tokenizer.json, got none
     path: Path
     ends: tuple[int, ...] = ()
     tokenizer: Any = field(default=None, repr=False)
+    named: tuple[str, ...] = field(default=(), repr=False)
 
     def encode(self, text: str, *, add_special_tokens: bool = True) -> TokenIds:
         """Return a text as numbers, (1, token), with the special tokens that the model expects.
@@ -69,8 +73,8 @@ folder: expected a tokenizer.json, got none
                 would get them twice, of which a warning tells: say False.
 
         Raises:
-            PretrainedError: if there is no tokenizer, the text is none, or the tokenizer knows
-                more tokens than the model.
+            PretrainedError: if there is no tokenizer, the text is none or has a token that the
+                tokenizer should know, or the tokenizer knows more tokens than the model.
         """
         tokenizer = _plain(self._known_tokenizer(), self.path)
         if not isinstance(text, str):
@@ -78,6 +82,13 @@ folder: expected a tokenizer.json, got none
                 f"text: expected one text, got {type(text).__name__}; encode several one by one: "
                 "they differ in length"
             )
+        for token in self.named:
+            if token in text and tokenizer.token_to_id(token) is None:
+                raise PretrainedError(
+                    f"{self.path}: expected {token!r} in tokenizer.json, got it in another file "
+                    "alone; AutoTokenizer of the library transformers reads both, and its "
+                    "save_pretrained writes one"
+                )
         try:
             found = tokenizer.encode(text, add_special_tokens=add_special_tokens)
         except TypeError as error:  # half a character of UTF-16
@@ -178,7 +189,8 @@ def load_pretrained(folder: str | Path) -> Pretrained:
     with opened(found) as weights:
         model = _built(config, weights, part_for_text(stored))
     family: str = stored.values["model_type"]
-    return Pretrained(model, family, found.path, config.ends, tokenizer)
+    named = () if tokenizer is None else _named(found)
+    return Pretrained(model, family, found.path, config.ends, tokenizer, named)
 
 
 def _built(config: DecoderConfig, weights: Weights, stored: StoredConfig) -> DecoderLanguageModel:
@@ -200,12 +212,13 @@ def _built(config: DecoderConfig, weights: Weights, stored: StoredConfig) -> Dec
         {name: shape for name, shape in shapes.items() if name not in optional},
         weights,
         head=theirs["readout.weight"],
+        num_layers=config.num_layers,
     )
     tensors = {name: weights[theirs[name]] for name in theirs if theirs[name] not in optional}
     tensors = _of_one_type(tensors, stored, order=[*weights.shapes], theirs=theirs)
     if config.tied:
         pair = [tensors[name] for name in ("embedding.weight", "readout.weight") if name in tensors]
-        if torch.equal(pair[0], pair[-1]):
+        if _same(pair[0], pair[-1]):
             tensors |= {"embedding.weight": pair[0], "readout.weight": pair[0]}
         else:
             model.config = replace(config, tied=False)
@@ -233,7 +246,16 @@ def _of_one_type(
 _TYPES = {str(kind).removeprefix("torch."): kind for kind in FLOATS}
 
 
-def _check_same(expected: dict[str, tuple[int, ...]], weights: Weights, *, head: str) -> None:
+def _same(first: Tensor, second: Tensor) -> bool:
+    """Whether two matrices have the same numbers, where NaN is NaN."""
+    if first is second or first.shape != second.shape:
+        return first is second
+    return bool(((first == second) | (first.isnan() & second.isnan())).all())
+
+
+def _check_same(
+    expected: dict[str, tuple[int, ...]], weights: Weights, *, head: str, num_layers: int
+) -> None:
     """See that the files hold the tensors that the model has, in their shapes, and no others."""
     found = {
         name: shape
@@ -245,9 +267,16 @@ def _check_same(expected: dict[str, tuple[int, ...]], weights: Weights, *, head:
             want = f"the shape {expected[name]}" if name in expected else "no such tensor"
             got = f"the shape {found[name]}" if name in found else "none"
             cure = _cure(name, missing=name not in found, is_head=name == head)
+            numbers = [int(at[1]) for at in map(_LAYER.search, found) if at]
+            held = max(numbers, default=-1) + 1
+            if not cure and _LAYER.search(name) and held != num_layers:
+                cure = f"; config.json says {num_layers} layers, the files hold {held}"
             raise PretrainedError(
                 f"{weights.folder.path}: {name}: expected {want}, got {got}{cure}"
             )
+
+
+_LAYER = re.compile(r"\blayers\.(\d+)\.")
 
 
 def _cure(name: str, *, missing: bool, is_head: bool) -> str:
@@ -277,6 +306,26 @@ def _ends(folder: ModelFolder, tokenizer: Any) -> tuple[int, ...]:
         number = tokenizer.token_to_id(content) if isinstance(content, str) else None
         found += [] if number is None else [number]
     return tuple(dict.fromkeys(found))
+
+
+def _named(folder: ModelFolder) -> tuple[str, ...]:
+    """Return the tokens that the files beside ``tokenizer.json`` name, however they do."""
+    found: list[Any] = []
+    if folder.has("added_tokens.json"):
+        found += folder.read_json("added_tokens.json")
+    for file in ("tokenizer_config.json", "special_tokens_map.json"):
+        said = folder.read_json(file) if folder.has(file) else {}
+        for name, value in said.items():
+            if name in _SEVERAL:
+                found += value.values() if isinstance(value, Mapping) else value or []
+            elif name in _SINGLE:
+                found.append(value)
+    contents = (each.get("content") if isinstance(each, Mapping) else each for each in found)
+    return tuple(dict.fromkeys(each for each in contents if isinstance(each, str) and each))
+
+
+_SEVERAL = ("added_tokens_decoder", "additional_special_tokens", "extra_special_tokens")
+_SINGLE = tuple(f"{kind}_token" for kind in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 
 def _plain(tokenizer: Any, path: Path) -> Any:
