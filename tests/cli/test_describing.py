@@ -17,6 +17,7 @@ from attention_book.cli.errors import ExitCode
 from attention_book.cli.export import as_trained, missing_for_a_page, safe_name
 from attention_book.cli.inspect import LANGUAGE_LAWS as MEANINGS
 from attention_book.cli.inspect import LAWS, best_alignment, head_reports
+from attention_book.cli.reasons import has_english, in_chinese
 from attention_book.cli.translators import Learned, learned
 from attention_book.course.diagnosis import LANGUAGE_LAWS, planted
 from attention_book.course.diagnosis import LAWS as ALL_LAWS
@@ -359,6 +360,131 @@ def test_a_text_that_brings_its_special_tokens_gets_none(say, alone, pretrained)
         told = say(line)
         assert ("none were added" in told.out) == text.startswith("the")
         assert told.err == ""
+
+
+def damaged(folder, **changes):
+    """Put other tensors into the file of the model, by what becomes of each."""
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    found = {name: value.clone() for name, value in load_file(path).items()}
+    path.unlink()  # the old one is mapped into memory
+    for name, change in changes.items():
+        full = name.replace("__", ".")
+        found[full] = change(found[full])
+    save_file(found, path)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("model.layers.1.self_attn.q_proj.weight", "model.layers.0.self_attn.v_proj.weight"),
+        *("model.layers.1.mlp.up_proj.weight", "model.layers.0.input_layernorm.weight"),
+        *("model.norm.weight", "lm_head.weight", "model.embed_tokens.weight"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_named(say, alone, pretrained, name, value):
+    """The kind: weights of a training that has diverged, or of a damaged file."""
+    damaged(pretrained, **{name.replace(".", "__"): lambda weight: torch.full_like(weight, value)})
+    line = ["inspect", "--model", str(pretrained), "the girl reads"]
+    english, chinese = say(line), say([*line, "--lang", "zh"])
+    assert english.code == chinese.code == ExitCode.RUN, english.err
+    assert f"{name}: expected finite numbers, got nan or inf" in english.err
+    assert f"{name} 里有 nan 或 inf" in chinese.err
+    assert not has_english(chinese.err)
+    assert not (alone / "attention.html").exists()
+
+
+def test_numbers_that_half_precision_cannot_hold_are_told(say, alone, pretrained):
+    damaged(pretrained, lm_head__weight=lambda weight: torch.full_like(weight, 3e38))
+    line = ["inspect", "--model", str(pretrained), "the girl reads"]
+    assert "expected finite logits, got nan or inf from finite weights; float32 is" in say(line).err
+    assert not has_english(say([*line, "--lang", "zh"]).err)
+
+
+def set_to(**settings):
+    def change(folder):
+        path = folder / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+
+    return change
+
+
+def other_file(name):
+    def change(folder):
+        (folder / "model.safetensors").rename(folder / name)
+
+    return change
+
+
+def named(change):
+    def rename(folder):
+        from safetensors.torch import load_file, save_file
+
+        found = load_file(folder / "model.safetensors")
+        (folder / "model.safetensors").unlink()
+        save_file(
+            {change(name): each for name, each in found.items()}, folder / "model.safetensors"
+        )
+
+    return rename
+
+
+OTHERS = {
+    "another family": set_to(model_type="gpt2"),
+    "quantized": set_to(quantization_config={"quant_method": "bitsandbytes", "bits": 4}),
+    "a table for a number": set_to(rope_theta={"full": 1.0}),
+    "a table for tokens": set_to(eos_token_id={"x": 1}),
+    "a list for a kind": set_to(hidden_act=["silu", {"a": 1}]),
+    "all see all": set_to(is_causal=False),
+    "more layers": set_to(num_hidden_layers=3),
+    "fewer layers": set_to(num_hidden_layers=1),
+    "tied": lambda folder: named(lambda name: name.replace("lm_head", "head"))(folder),
+    "an adapter": lambda folder: (folder / "adapter_config.json").write_text("{}"),
+    "an adapter's parts": named(lambda name: name.replace("q_proj", "q_proj.base_layer")),
+    "wrapped": named(lambda name: f"module.{name}"),
+    "for TensorFlow": other_file("tf_model.h5"),
+    "for Flax": other_file("model.msgpack"),
+    "GGUF": other_file("model.gguf"),
+    "GGUF alone": lambda folder: (other_file("x.gguf")(folder), (folder / "config.json").unlink()),
+    "compiled": other_file("model.onnx"),
+    "by other names": other_file("consolidated.safetensors"),
+    "a pickle": other_file("pytorch_model.bin"),
+    "no index": other_file("model-00001-of-00002.safetensors"),
+    "a type of Gemma": set_to(model_type="gemma3_text", rope_scaling={"type": "linear"}),
+    "a token that is named elsewhere": lambda folder: (folder / "added_tokens.json").write_text(
+        '{"girl reads": 7}'
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_wrong_with_a_folder_is_told_in_chinese(say, alone, pretrained, name):
+    """The kind: what to do about it as well; no Chinese sentence with an English one in it."""
+    OTHERS[name](pretrained)
+    line = ["inspect", "--model", str(pretrained), "the girl reads", "--lang", "zh"]
+    found = say(line)
+    assert found.code == ExitCode.RUN
+    assert "英文原文" not in found.err
+    assert not has_english(found.err)
+    assert len(found.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["no/such", "model/model.safetensors", "x.gguf", "model/config.json"]
+)
+def test_a_path_that_is_no_folder_is_told_in_chinese(say, alone, pretrained, path):
+    (alone / "x.gguf").write_bytes(b"GGUF")
+    place = str(pretrained.parent / path) if path.startswith("model/") else path
+    found = say(["inspect", "--model", place, "the girl", "--lang", "zh"])
+    assert found.code == ExitCode.RUN
+    assert "英文原文" not in found.err
+
+
+def test_what_came_is_not_cut_where_it_has_a_colon():
+    told = in_chinese("config.json: x: expected a number above 0, got {'a': 1}")
+    assert told == "config.json: x：应为大于 0 的数，得到的是 {'a': 1}"
 
 
 def test_what_a_model_of_others_cannot_be_asked_is_said_in_one_line(say, alone, pretrained):

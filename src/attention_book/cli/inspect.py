@@ -42,6 +42,7 @@ from attention_book.live import HeadViewer
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
 from attention_book.models import Pretrained, Transformer, load_pretrained
 from attention_book.models.decoder.pretrained.load import SpecialTokensTwice
+from attention_book.models.decoder.pretrained.names import name_in_files
 from attention_book.models.evaluating import evaluating
 from attention_book.runs.ddp import device_named
 from attention_book.runs.loading import Which
@@ -328,8 +329,10 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
             f"这段文字有 {ids.numel()} 个词元；至少要有一个，也不能多到页面放不下。",
             f"text: expected a token or more, and not too many for a page, got {ids.numel()}",
         )
+    _check_weights(found, folder)
     with evaluating(found.model), capture_attention(found.model) as seen:
         logits = found.model(ids)
+    _check_logits(logits, folder)
     seen = {name: [each.cpu() for each in maps] for name, maps in seen.items()}
     tokens = tuple(found.tokens(ids[0].tolist()))
     layers = tuple(
@@ -346,6 +349,31 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
         viewer=viewer,
         brought=brought,
     )
+
+
+def _check_weights(found: Pretrained, folder: str) -> None:
+    """See that all weights are numbers, as those of a training that has diverged are not."""
+    for name, weight in found.model.named_parameters():
+        if not weight.isfinite().all():
+            stored = name_in_files(name, found.model.config)
+            raise Failure(
+                ExitCode.RUN,
+                f"{visible(folder)}：{stored} 里有 nan 或 inf；文件坏了，或者训练发散了。",
+                f"{visible(folder)}: {stored}: expected finite numbers, got nan or inf; the file "
+                "is damaged, or the training has diverged",
+            )
+
+
+def _check_logits(logits: Tensor, folder: str) -> None:
+    """See that what finite weights compute is finite."""
+    if not logits.isfinite().all():
+        kind = str(logits.dtype).removeprefix("torch.")
+        raise Failure(
+            ExitCode.RUN,
+            f"{visible(folder)}：权重都是有限的，算出来的却有 nan 或 inf；{kind} 放不下。",
+            f"{visible(folder)}: expected finite logits, got nan or inf from finite weights; "
+            f"{kind} is too small for them",
+        )
 
 
 def _encoded(found: Pretrained, text: str) -> tuple[Tensor, bool]:

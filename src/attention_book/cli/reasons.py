@@ -326,6 +326,17 @@ _PHRASES = _compiled(
         ),
         ("the token {a:s}", "词元 {a}"),
         ("a whole model", "完整的模型"),
+        ("weights that are not quantized", "没有量化的权重"),
+        ("/(?P<a>'.+') in tokenizer.json", "tokenizer.json 里有 {a}"),
+        ("it in another file alone", "只在别的文件里"),
+        ("one of its files", "它的一个文件"),
+        ("/(none, and )?(?P<a>.+), GGUF, for other programs", "{a}，这是给别的程序的 GGUF"),
+        (
+            "/(none, and )?(?P<a>.+), weights as their authors named them",
+            "{a}，其中的权重用的是作者自己的名字",
+        ),
+        ("/(none, and )?(?P<a>.+), weights for (?P<b>TensorFlow|Flax)", "{a}，这是给 {b} 的权重"),
+        ("/(none, and )?(?P<a>.+), a compiled model", "{a}，这是编译过的模型"),
         ("an adapter", "适配器"),
         ("an adapter beside a model", "放在模型旁边的适配器"),
         ("none, and {a}", "没有；{a}"),
@@ -433,6 +444,50 @@ _ADVICE = _compiled(
         ("encode several one by one: they differ in length", "几段请逐段编码：长度不同"),
         ("one of the two is of another model", "其中一个是别的模型的"),
         ("there is one in {a}", "{a} 里有一个"),
+        ("name the folder", "请给它所在的文件夹"),
+        ("name the folder that it is in", "请给它所在的文件夹"),
+        (
+            "merge the adapter into {a} (merge_and_unload) and save that",
+            "先把适配器并进模型（merge_and_unload），存下并好的模型",
+        ),
+        (
+            "save the model itself, without what it was wrapped in",
+            "请存模型本身，去掉外面包的一层",
+        ),
+        (
+            "if the output layer of this model is its embedding, config.json should say {a}",
+            "如果这个模型的输出层就是它的嵌入，config.json 里应写 {a}",
+        ),
+        (
+            "config.json says {a:d} layers, the files hold {b:d}",
+            "config.json 说有 {a} 层，文件里有 {b} 层",
+        ),
+        (
+            "of a model of another family HeadViewer shows the attention: let the library "
+            "transformers compute it, with {a:s} and {b:s}",
+            "别的系列的模型，注意力可以用 HeadViewer 看：让 transformers 库来算，设 {a} 和 {b}",
+        ),
+        (
+            "save what model.dequantize() of the library transformers returns",
+            "用 transformers 库的 model.dequantize()，存下它返回的模型",
+        ),
+        (
+            "AutoTokenizer of the library transformers reads both, and its save_pretrained "
+            "writes one",
+            "transformers 库的 AutoTokenizer 两个都读，再用它的 save_pretrained 写成一个",
+        ),
+        ("rename type to rope_type", "把 type 改名为 rope_type"),
+        (
+            "nothing is downloaded here: if it is a name on a hub, {a:s} returns its folder",
+            "这里什么都不下载；如果这是网上的名字，{a} 会返回它的文件夹",
+        ),
+        ("get the safetensors", "请取得 safetensors"),
+        ("get the safetensors that it was made from", "请取得它的来源 safetensors"),
+        ("get those in the layout of Hugging Face", "请取得 Hugging Face 格式的"),
+        (
+            "GGUF, for other programs; get the safetensors that it was made from",
+            "给别的程序的 GGUF；请取得它的来源 safetensors",
+        ),
         (
             "where you trust it, the library transformers reads it, and its save_pretrained "
             "writes safetensors",
@@ -543,6 +598,8 @@ def _by_parts(reason: str) -> str | None:
     # A reason within the reason, advice, or a remark.
     for sign in (": ", "; ", " ("):
         first, _, rest = got.partition(sign)
+        if sign == ": " and first.startswith(("{", "[")):
+            continue  # what came is a table or a list, of which this is a part
         if rest and (_known_phrase(first) is not None or not has_english(first)):
             inner = rest.removesuffix(")") if sign == " (" else rest
             told = _advice(inner) if sign != ": " else in_chinese(inner)
