@@ -35,7 +35,7 @@ help:
 	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
 	@echo "make zip        the site as one archive that opens by double click, without a network"
 	@echo "make pdf        the book as a PDF in each language (needs chromium; some minutes)"
-	@echo "make notebooks  export the one-language notebooks for Colab and Binder again"
+	@echo "make notebooks  the book, then its one-language notebooks in notebooks/, as Binder has them"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
 	@echo "make bench      time our attention beside torch's, and the building of the book"
 	@echo "make peers      the Transformer beside those of torch.nn, d2l, transformers, x-transformers"
@@ -74,7 +74,6 @@ lint: $(INSTALLED)
 	nice -n 19 $(BIN)/ruff check .
 	nice -n 19 $(BIN)/ruff format --check .
 	nice -n 19 $(BIN)/python scripts/sync_addresses.py --check
-	nice -n 19 $(BIN)/python scripts/export_notebooks.py --check
 
 types: $(INSTALLED)
 	nice -n 19 $(BIN)/mypy
@@ -110,8 +109,10 @@ downloads: zip pdf
 	BOOK_DOWNLOADS=$(CURDIR)/book/_build $(SPHINX_BUILD)
 	$(BIN)/pytest tests/site/test_links.py tests/site/test_downloads.py
 
-notebooks: $(INSTALLED)
-	$(BIN)/python scripts/export_notebooks.py
+# The branch `notebooks` holds this folder beside everything else; Colab and Binder open it there.
+notebooks: book
+	rm -rf notebooks
+	cp -r $(SITE)/_notebooks notebooks
 
 audit: book
 	@command -v node >/dev/null || { echo "make audit needs Node.js 20 or newer (node, npm)"; exit 1; }

@@ -1,4 +1,4 @@
-"""Run the exported notebooks from top to bottom where only the package is installed.
+"""Run the book's notebooks from top to bottom where only the package is installed.
 
 In a fresh virtual environment that holds the package, pip's choice of its dependencies, and a
 Jupyter kernel: what a reader has. (The book's build runs the same cells with the pinned versions,
@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = ROOT / "notebooks"
+NOTEBOOKS = ROOT / "book" / "_build" / "html" / "_notebooks"
 
 RUN = """
 import json, sys

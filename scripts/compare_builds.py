@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What a build needs of the repository.
-SOURCES = ("book", "src", "notebooks", "pyproject.toml", "constraints.txt")
+SOURCES = ("book", "src", "pyproject.toml", "constraints.txt")
 #: Sphinx's own note of its settings, absolute paths among them.
 NOT_PUBLISHED = {".buildinfo"}
 #: Where a build keeps what it has executed.

@@ -20,7 +20,7 @@ BETWEEN = re.compile(r"(addresses: begin[^\n]*\n)(?s:.*?)([^\n]*addresses: end)"
 
 
 def badges(at: Addresses, lang: str) -> str:
-    first = f"notebooks/{lang}/attention-cues.ipynb"
+    first = f"{lang}/attention-cues.ipynb"
     words = {
         "en": ("Read the book", "Open the first chapter in Colab", "or in Binder"),
         "zh": ("在线阅读", "在 Colab 中打开第一章", "在 Binder 中打开"),

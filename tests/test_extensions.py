@@ -16,7 +16,7 @@ ARROWS: dict[str, set[str]] = {
     "bilingual": set(),
     "evidence": {"bilingual"},
     "reference": {"bilingual"},
-    "website": {"bilingual"},
+    "website": {"bilingual", "evidence"},
     "lesson": {"bilingual", "evidence"},
     "live": {"bilingual", "evidence"},
     "questions": {"bilingual"},

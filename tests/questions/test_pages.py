@@ -2,12 +2,11 @@
 
 from copy import deepcopy
 
+import nbformat
 import pytest
 from glued import gluing
 from lxml import html
 from questions.grammar import KINDS as ALL_KINDS
-from questions.grammar import read
-from questions.markdown import markdown
 from tiny import HEADER, cell, make_book
 from written import ASK, KINDS, PAINT
 
@@ -173,20 +172,17 @@ def test_the_build_complains(tmp_path):
     assert f"b.md:{line}" in log
 
 
-@pytest.mark.parametrize("kind", ALL_KINDS)
 @pytest.mark.parametrize("language", ["zh", "en"])
-def test_a_notebook_has_the_question_as_text(kind, language):
-    needed, body = KINDS[kind]
-    options = {"role": "check", "kind": kind, **needed}
-    text = markdown(
-        read("q", options, (ASK + body).split("\n")),
-        language,
-        lambda text, line: text,
-        lambda text, line: text,
-    )
-    shown, _, folded = text.partition("<details>")
-    assert {"zh": "几个？", "en": "How many?"}[language] in shown
-    assert {"zh": "How", "en": "几"}[language] not in text
-    assert "{zh}" not in text
-    assert "✓" not in shown
-    assert ("✓" in folded) == (kind in ("choice", "number", "line", "paint"))
+def test_a_notebook_has_each_question_as_text_and_its_answer_after_it(book, language):
+    path = book.html / "_notebooks" / language / "a.ipynb"
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
+    asked = [part for part in text.split("\n\n---\n\n") if "<details>" in part]
+    for kind, part in zip([*ALL_KINDS, "paint", "choice", "number"], asked, strict=True):
+        shown, _, folded = part.partition("<details>")
+        assert {"zh": "几个？", "en": "ow many?"}[language] in shown
+        assert {"zh": "How", "en": "几"}[language] not in part
+        assert {"zh": "<summary>答案<", "en": "<summary>Answer<"}[language] in folded
+        assert "{" not in part
+        assert "✓" not in shown
+        assert ("✓" in folded) == (kind in ("choice", "number", "line", "paint"))

@@ -45,12 +45,12 @@ def test_references_inside_the_page(site: Path, page_name: str) -> None:
                 assert ids(page)[name], f"{attribute}={name}"
 
 
-def test_launch_buttons_lead_to_notebooks(site: Path, root: Path, page_name: str) -> None:
+def test_launch_buttons_lead_to_notebooks(site: Path, page_name: str) -> None:
     for target in targets(site / page_name):
         if urlsplit(target).netloc in HOSTS_OF_LAUNCHES:
             path = unquote(target).rpartition("notebooks/")[2]
             assert path.endswith(".ipynb"), target
-            assert (root / "notebooks" / path).is_file(), target
+            assert (site / "_notebooks" / path).is_file(), target
 
 
 def test_no_traceback_in_a_page(site: Path, page_name: str) -> None:

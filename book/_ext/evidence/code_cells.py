@@ -10,8 +10,10 @@ from myst_parser.config.main import MdParserConfig
 
 
 class Cell(NamedTuple):
-    """A code cell: the line of its fence, the line its code begins at, its tags, its code."""
+    """A code cell: its place among all cells of its page, text included; the line of its fence, the
+    line its code begins at, its tags, its code."""
 
+    place: int
     line: int
     first: int
     tags: tuple[str, ...]
@@ -32,11 +34,13 @@ def code_cells(text: str, path: str | None = None) -> tuple[Cell, ...]:
     notebook = read_myst_markdown_notebook(text, config, add_source_map=True, path=path)
     lines = text.split("\n")
     found = []
-    for line, cell in zip(notebook.metadata["source_map"], notebook.cells, strict=True):
+    places = zip(notebook.metadata["source_map"], notebook.cells, strict=True)
+    for place, (line, cell) in enumerate(places):
         if cell.cell_type == "code":
             tags = cell.metadata.get("tags", [])
             tags = (tags,) if isinstance(tags, str) else tuple(tags)
-            found.append(Cell(line, first_line(lines, line, cell.source), tags, cell.source))
+            first = first_line(lines, line, cell.source)
+            found.append(Cell(place, line, first, tags, cell.source))
     return tuple(found)
 
 

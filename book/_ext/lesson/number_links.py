@@ -28,8 +28,8 @@ from sphinx.util.nodes import make_refnode
 from lesson.evidence_cells import code_cells
 
 TITLE = Bilingual("这个数的出处", "Where this number comes from")
-#: The attribute of a number: the page and the cell that it comes from.
-SOURCE = "glued_in"
+#: The attributes of a number: the page and the cell that it comes from, and its name there.
+SOURCE, NAME = "glued_in", "glued"
 #: The anchors of each page's cells.
 ANCHORS = PerPage[list[str]]("cell_anchors")
 
@@ -61,7 +61,8 @@ class NumberRole(PasteTextRole):
         result, messages = super().run()
         for node in result:
             if isinstance(node, nodes.inline):
-                value = retrieve_glue_data(self.document, self.text.rpartition(":")[0] or self.text)
+                node[NAME] = self.text.rpartition(":")[0] or self.text
+                value = retrieve_glue_data(self.document, node[NAME])
                 page = self.document.settings.env.docname
                 node[SOURCE] = (page, anchor(value.metadata))
                 # A glued text is as its cell made it: no curly "’", as wide as a character.
@@ -92,6 +93,7 @@ class NoteOtherPages(SphinxPostTransform):
             if value and pending.inline:
                 number = nodes.inline(classes=["pasted-text"])
                 number[SOURCE] = (pending.refdoc, anchor(value["metadata"]))
+                number[NAME] = pending.key
                 pending.replace_self(number)
                 number += pending
 
@@ -112,6 +114,7 @@ class LinkNumbers(SphinxPostTransform):
                 text = nodes.Text(words)
                 link = make_refnode(builder_of(self.env), here, page, target, text, title(number))
                 link["classes"].append("number-link")
+                link[NAME] = number[NAME]
                 number.replace_self(link)
 
 

@@ -11,6 +11,7 @@ PARTS = (
     "website.accessible_markup",
     "website.katex",
     "website.figures",
+    "website.notebooks",
     "website.launch_notebooks",
     "website.shell",
     "website.slimming",

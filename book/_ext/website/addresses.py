@@ -8,6 +8,9 @@ from pathlib import Path
 
 import yaml
 
+#: The branch that continuous integration publishes, and its folder of notebooks.
+PUBLISHED = "notebooks/notebooks"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Addresses:
@@ -34,17 +37,18 @@ class Addresses:
         """What pip installs to run the chapters: the package with every extra."""
         return self.requirement.replace("attention-book", "attention-book[all]", 1)
 
-    def source(self, file: str) -> str:
-        """The page that shows a file of the repository."""
-        return f"{self.repository}/blob/{self.branch}/{file}"
+    def notebook_source(self, notebook: str) -> str:
+        """The page that shows a notebook, such as ``en/masks.ipynb``."""
+        return f"{self.repository}/blob/{PUBLISHED}/{notebook}"
 
     def launches(self, notebook: str) -> dict[str, str]:
-        """Where each service opens a notebook of the repository."""
+        """Where each service opens a notebook."""
         found = {}
         if self.colab:
-            found["colab"] = f"{self.colab}/github/{self.slug}/blob/{self.branch}/{notebook}"
+            found["colab"] = f"{self.colab}/github/{self.slug}/blob/{PUBLISHED}/{notebook}"
         if self.binder:
-            place = f"{self.slug}/{self.branch}?urlpath=lab/tree/{notebook}"
+            branch, folder = PUBLISHED.split("/")
+            place = f"{self.slug}/{branch}?urlpath=lab/tree/{folder}/{notebook}"
             found["binder"] = f"{self.binder}/v2/gh/{place}"
         return found
 

@@ -44,7 +44,7 @@ def evidence(text: str, path: str | None = None) -> tuple[dict[str, list[Evidenc
     """Return a page's evidence by the slug of its claim, and what is wrong with other marks."""
     found: dict[str, list[Evidence]] = {}
     problems: list[Problem] = []
-    for _, first, tags, code in code_cells(text, path):
+    for _, _, first, tags, code in code_cells(text, path):
         if "# claim:" not in code and "measure(" not in code:
             continue
         try:

@@ -92,6 +92,8 @@ class Diagram(SphinxDirective):
             return self.problem(f"the diagram {name} needs the options {missing}")
         figure = nodes.figure("", nodes.raw("", self.markup(path), format="html"))
         figure["classes"].append("diagram")
+        figure["drawing"] = name  # for the notebooks, which show one language
+        figure["alt"] = {language: self.options[f"alt-{language}"] for language in ("zh", "en")}
         self.set_source_info(figure)
         self.add_name(figure)
         if self.content:

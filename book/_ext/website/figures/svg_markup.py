@@ -1,7 +1,7 @@
 """An SVG drawing is turned into markup that can stand inside a page.
 
 Pure functions on parsed drawings, used by ``inline_svg`` for the site and by
-``scripts/export_notebooks.py`` for the one-language notebooks.
+``notebooks`` for the one-language notebooks.
 """
 
 import re
