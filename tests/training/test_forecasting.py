@@ -1,5 +1,7 @@
 """Training a forecaster: on the past alone, every value of it, and it does learn."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -94,6 +96,18 @@ def test_a_warm_start_repeats_itself_and_draws_nothing() -> None:
     assert torch.equal(*forecasts)
     assert torch.equal(torch.get_rng_state(), state)
     assert not torch.equal(warm(seed=6)(WAVE[:40])(WAVE, 4), warm()(WAVE[:40])(WAVE, 4))
+
+
+def test_another_seed_is_another_draw_whatever_the_length() -> None:
+    """The kind: the sum of seed and length is the same for others, and two runs were one."""
+    start, draws = torch.get_rng_state(), {}
+    for seed, length in itertools.product(range(4), range(38, 42)):
+        method = warm(seed=seed, steps=0)
+        method(WAVE[:length])
+        weights = torch.cat([weight.flatten() for weight in method.model.parameters()])
+        draws[seed, length] = tuple(weights.tolist())
+    assert len(set(draws.values())) == len(draws)
+    assert torch.equal(torch.get_rng_state(), start)
 
 
 def test_a_warm_start_refuses_a_past_that_it_has_seen_the_end_of() -> None:

@@ -6,7 +6,7 @@ from copy import deepcopy
 import torch
 from torch.nn import functional as F
 
-from attention_book.foundations.seed import shifted
+from attention_book.foundations.seed import mixed, shifted
 from attention_book.foundations.shapes import GoOn, History
 from attention_book.models import Forecaster, ForecasterConfig
 from attention_book.training.checkpoint import Report
@@ -115,7 +115,7 @@ class WarmForecaster:
         """Train on a past, and return the function that forecasts from it."""
         self._check(past)
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(shifted(self.seed + len(past)))
+            torch.manual_seed(mixed(shifted(self.seed), len(past)))
             # A copy: what an earlier call has returned stays as it was.
             model = deepcopy(self.model) or Forecaster.scaled_to(past, self.config)
             steps, rate = (self.more_steps, 1e-3) if self.model else (self.steps, 3e-3)
