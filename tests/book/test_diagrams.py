@@ -430,9 +430,9 @@ def test_a_band_is_as_wide_as_the_number_it_stands_for():
         assert math.dist((x[0], y[0]), (x[3], y[3])) == pytest.approx(
             math.dist((x[1], y[1]), (x[2], y[2])), abs=0.05
         )
-        widths.append(math.dist((x[0], y[0]), (x[3], y[3])) / 28)
+        widths.append(math.dist((x[0], y[0]), (x[3], y[3])) / 22)
     shares = [float(text) for text in printed_texts(root).values() if text.startswith("0.")]
-    assert shares == [0.57, 0.14, 0.29, 0.2, 0.7, 0.1, 0.3, 0.2, 0.5]
+    assert shares == [0.9, 0.05, 0.05, 0.05, 0.9, 0.05, 0.05, 0.05, 0.9]
     assert widths == pytest.approx(shares, abs=0.005)
 
 

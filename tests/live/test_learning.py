@@ -174,46 +174,60 @@ TARGETS = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]], dtype=torch.float6
 
 
 def by_hand() -> Attention:
-    """The chapter's matrices: one hidden unit, which compares the first feature."""
-    score = AdditiveScore(d_q=2, d_k=2, d_hidden=1).double().requires_grad_(False)
-    score.W_q.weight[:] = torch.tensor([[-2.5 * math.log(3), 0.0]], dtype=torch.float64)
-    score.W_k.weight[:] = torch.tensor([[2.5 * math.log(3), 0.0]], dtype=torch.float64)
-    score.w_v.weight[:] = -2 * math.log(2)
+    """The chapter's matrices: two hidden units, which compare the first feature with a clock."""
+    score = AdditiveScore(d_q=1, d_k=2, d_hidden=2, bias=True).double().requires_grad_(False)
+    score.W_q.weight[:] = -50
+    score.W_k.weight[:] = torch.tensor([[50.0, 0.0], [50.0, 0.0]], dtype=torch.float64)
+    score.W_k.bias[:] = torch.tensor([5.0, -5.0], dtype=torch.float64)
+    score.w_v.weight[:] = math.log(18) / 2 * torch.tensor([[1.0, -1.0]], dtype=torch.float64)
     return Attention(score)
 
 
 @pytest.mark.parametrize("order", BAHDANAU_STATES)
-@pytest.mark.parametrize(("verb", "who"), [(0.2, -0.3), (-0.6, 0.6), (1.0, 0.0)])
-def test_weights_context_and_words(order: str, verb: float, who: float, compute) -> None:
-    found = compute("bahdanau-step", verb=verb, who=who, order=order)
+@pytest.mark.parametrize("clock", [0.0, 0.13, 0.3, 0.4, 0.5])
+def test_weights_context_and_words(order: str, clock: float, compute) -> None:
+    found = compute("bahdanau-step", clock=clock, order=order)
     states = torch.tensor(BAHDANAU_STATES[order], dtype=torch.float64)
-    look, query = by_hand(), torch.tensor([[verb, who]], dtype=torch.float64)
+    look, query = by_hand(), torch.tensor([[clock]], dtype=torch.float64)
     weights = look.weights(query, states)
     context = look(query, states, states)
     assert found["weights"] == pytest.approx(weights[0].tolist(), abs=1e-12)
     assert found["context"] == pytest.approx(context[0].tolist(), abs=1e-12)
     written = (10 * math.log(2) * context @ TARGETS.T).softmax(-1)
     assert found["written"] == pytest.approx(written[0].tolist(), abs=1e-12)
-    again = compute("bahdanau-step", verb=verb, who=-who, order=order)
-    assert again["weights"] == found["weights"], "the hidden unit looks at the first feature alone"
 
 
-def test_the_start_is_the_table_of_the_chapter(compute) -> None:
-    found = compute("bahdanau-step")
-    assert found["weights"] == pytest.approx([4 / 7, 1 / 7, 2 / 7], abs=1e-12)
-    assert found["context"] == pytest.approx([0.8 / 7, 1.2 / 7], abs=1e-12)
-    assert [round(p, 3) for p in found["written"]] == [0.566, 0.381, 0.053]
+@pytest.mark.parametrize(
+    ("clock", "weights", "context", "written"),
+    [
+        (0, [0.9, 0.05, 0.05], [0.03, 0.355], [0.899, 0.095, 0.007]),
+        (0.4, [0.05, 0.9, 0.05], [0.37, 0.185], [0.214, 0.770, 0.016]),
+        (0.2, [0.05, 0.05, 0.9], [0.20, -0.24], [0.020, 0.423, 0.557]),
+    ],
+)
+def test_the_three_steps_are_the_table_of_the_chapter(
+    clock: float, weights: list[float], context: list[float], written: list[float], compute
+) -> None:
+    found = compute("bahdanau-step", clock=clock)
+    assert [round(w, 3) for w in found["weights"]] == weights
+    assert [round(c, 3) for c in found["context"]] == context
+    assert [round(p, 3) for p in found["written"]] == written
     assert [round(p, 3) for p in found["shut"]] == [0.010, 0.330, 0.660]
 
 
+def test_the_figure_starts_before_the_first_word(compute) -> None:
+    assert compute("bahdanau-step") == compute("bahdanau-step", clock=0, order="chases")
+
+
 NAME = re.compile(r'<text class="[^"]*live-halo" x="([-\d.]+)" y="([-\d.]+)"[^>]*>(\w+)</text>')
-#: Where s stands on a source state, on the context, between two of them, and at the rims.
-QUERIES = [(0.2, -0.3), (0, 0.4), (0.4, 0.2), (0.1, 0.15), (0.25, -0.3), (-0.6, 0), (1, 0.6)]
+#: Where s stands below a source state, below the context, between two of them, and at the rim.
+CLOCKS = [0, 0.03, 0.1, 0.2, 0.3, 0.37, 0.4, 0.5]
 
 
-@pytest.mark.parametrize(("verb", "who"), QUERIES)
-def test_no_name_covers_another(verb: float, who: float, draw) -> None:
-    found = NAME.findall(draw("bahdanau-step", verb=verb, who=who))
+@pytest.mark.parametrize("order", BAHDANAU_STATES)
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_no_name_covers_another(clock: float, order: str, draw) -> None:
+    found = NAME.findall(draw("bahdanau-step", clock=clock, order=order))
     names = {name: (float(x), float(y)) for x, y, name in found}
     assert set(names) == {"Tom", "chases", "Jerry", "C", "s"}
     x, y = names.pop("s")
