@@ -427,3 +427,20 @@ def test_weights_and_output(query: str, temperature: float, hidden: str, compute
     )
     output = desk(queries, KEYS, PAGES, mask).item()
     assert found["output"] == pytest.approx(output, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("state", "numbers"),
+    [
+        ({}, ["1", "4", "5"]),
+        ({"temperature": 2}, ["1", "2", "4", "5"]),
+        ({"hidden": "00010"}, ["1", "3", "4", "5"]),
+        ({"step": 2}, ["1", "2", "4", "5"]),
+        ({"step": 3}, ["1", "3", "4", "5"]),
+        ({"step": 3, "temperature": 2}, ["1", "2", "3", "4", "5"]),
+    ],
+)
+def test_scaling_and_mask_show_only_where_they_do_something(
+    state: dict[str, Any], numbers: list[str], draw: Any
+) -> None:
+    assert re.findall(r'class="live-count"[^>]*>(\d)<', draw("steps", **state)) == numbers

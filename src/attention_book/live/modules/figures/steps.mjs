@@ -37,22 +37,27 @@ export function compute({ temperature, hidden, query }) {
 
 const columnsOf = ({ scores, scaled, masked, weights, parts }) => [scores, scaled, masked, weights, parts];
 
+/** The columns in view: scaling and mask only where they do something, or where one asks for their step. */
+export const inView = ({ step, temperature, hidden }) => [0, temperature !== 1 || step === 2 ? 1 : -1,
+  hidden.includes("1") || step === 3 ? 2 : -1, 3, 4].filter((c) => c >= 0);
+
 /** Columns share the room, so that text never shrinks. */
 function draw({ state, numbers, width }) {
-  const LEFT = 76, ROW = 34, TOP = 46, room = (width - LEFT) / 5, height = TOP + 6 * ROW;
+  const view = inView(state);
+  const LEFT = 76, ROW = 34, TOP = 46, room = (width - LEFT) / view.length, height = TOP + 6 * ROW;
   const full = [5, 5, 5, 1, 300]; // what fills a bar: fixed, so that a change of scale can be seen
   const columns = columnsOf(numbers);
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
-    svg("rect", { class: "live-now", x: LEFT + (state.step - 1) * room, y: 2, width: room, height: TOP + 5 * ROW, rx: 6 }),
-    HEADS.map((head, c) => svg("g", { class: c < state.step ? "" : "live-later" },
-      svg("text", { class: "live-count", x: LEFT + (c + 0.5) * room, y: 14, "text-anchor": "middle" }, String(c + 1)),
-      label(head, { x: LEFT + (c + 0.5) * room, y: 34, "text-anchor": "middle", "font-size": room < 64 ? 11 : 13 }))),
+    svg("rect", { class: "live-now", x: LEFT + view.indexOf(state.step - 1) * room, y: 2, width: room, height: TOP + 5 * ROW, rx: 6 }),
+    view.map((c, at) => svg("g", { class: c < state.step ? "" : "live-later" },
+      svg("text", { class: "live-count", x: LEFT + (at + 0.5) * room, y: 14, "text-anchor": "middle" }, String(c + 1)),
+      label(HEADS[c], { x: LEFT + (at + 0.5) * room, y: 34, "text-anchor": "middle", "font-size": room < 64 ? 11 : 13 }))),
     THINGS.map(({ name }, i) => svg("g", {
       transform: `translate(0 ${TOP + i * ROW})`, class: state.hidden[i] === "1" ? "live-masked" : "",
-    }, label(name, { x: 0, y: 22 }), columns.slice(0, state.step).map((column, c) => [
-      svg("rect", { class: "live-bar", x: LEFT + c * room + 4, y: 4, height: 26, rx: 3,
-        width: Math.max(0, Math.min(1, column[i] / full[c])) * (room - 8) }),
-      svg("text", { class: "live-number", x: LEFT + (c + 1) * room - 8, y: 22, "text-anchor": "end" }, number(column[i], DIGITS[c])),
+    }, label(name, { x: 0, y: 22 }), view.filter((c) => c < state.step).map((c, at) => [
+      svg("rect", { class: "live-bar", x: LEFT + at * room + 4, y: 4, height: 26, rx: 3,
+        width: Math.max(0, Math.min(1, columns[c][i] / full[c])) * (room - 8) }),
+      svg("text", { class: "live-number", x: LEFT + (at + 1) * room - 8, y: 22, "text-anchor": "end" }, number(columns[c][i], DIGITS[c])),
     ]))),
     state.step === 5
       ? label([`Σ = ${number(numbers.output, 1)} 页`, `Σ = ${number(numbers.output, 1)} pages`],
