@@ -43,9 +43,6 @@ def attending(size: Size, mask: Tensor | None) -> dict[str, tuple[nn.Module, Att
     """Create each module, and the way it is called."""
     theirs = nn.MultiheadAttention(size.d_model, size.num_heads, batch_first=True)
     ours = MultiHeadAttention(d_model=size.d_model, num_heads=size.num_heads, bias=True)
-    separate = MultiHeadAttention(
-        d_model=size.d_model, num_heads=size.num_heads, bias=True, fused=False
-    )
     hidden = None if mask is None else ~mask
 
     def torch_attends(x: Tensor, **options: bool) -> Tensor:
@@ -55,7 +52,6 @@ def attending(size: Size, mask: Tensor | None) -> dict[str, tuple[nn.Module, Att
     ways: dict[str, tuple[nn.Module, Attend]] = {
         BASELINE: (theirs, torch_attends),
         "MultiHeadAttention": (ours, lambda x: ours(x, x, x, mask)),
-        "MultiHeadAttention, not fused": (separate, lambda x: separate(x, x, x, mask)),
     }
     if mask is not None:
         ways["nn.MultiheadAttention, is_causal"] = (

@@ -56,7 +56,7 @@ def whole_numbers(kind: type) -> list[str]:
 def test_there_are_configs_of_every_kind() -> None:
     names = {kind.__name__ for kind in configs()}
     assert names >= {
-        "DecoderConfig", "ForecasterConfig", "LanguageModelConfig", "LayerConfig", "Recipe",
+        "LanguageConfig", "ForecasterConfig", "LayerConfig", "Recipe",
         "Seq2SeqConfig", "TextSettings", "TrainingSettings", "TransformerConfig",
         "VisionTransformerConfig",
     }  # fmt: skip

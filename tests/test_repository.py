@@ -1,5 +1,6 @@
 """The repository keeps its promises: one place for each setting, links that lead somewhere."""
 
+import ast
 import doctest
 import importlib.util
 import re
@@ -246,3 +247,39 @@ def test_one_test_tells_of_all_that_offend():
         no_offenders(check, range(1, 6))
     with pytest.raises(AssertionError, match="nothing to check"):
         no_offenders(check, ())
+
+
+def test_tests_are_collected_in_one_order() -> None:
+    """Two processes that share the tests must find the same names: no set gives them its order."""
+
+    def one_order(path: Path) -> None:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        values = {
+            target.id: node.value
+            for node in tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for call in ast.walk(tree):
+            if not (isinstance(call, ast.Call) and ast.unparse(call.func).endswith("parametrize")):
+                continue
+            cases = call.args[1]
+            cases = values.get(cases.id, cases) if isinstance(cases, ast.Name) else cases
+            drawn_from = [cases, *(e.value for e in ast.walk(cases) if isinstance(e, ast.Starred))]
+            by_value = any(e.arg == "ids" and ast.unparse(e.value) == "str" for e in call.keywords)
+            for each in ast.walk(cases) if by_value else drawn_from:
+                assert not _has_no_order(each), f"line {call.lineno}: sorted, or with ids"
+
+    no_offenders(one_order, sorted((ROOT / "tests").rglob("test_*.py")))
+
+
+def _has_no_order(node: ast.AST) -> bool:
+    """Whether it is a set, or what is left of one without another."""
+    if isinstance(node, ast.BinOp):
+        return _has_no_order(node.left)
+    if isinstance(node, ast.Call):
+        name = ast.unparse(node.func)
+        copied = name in ("list", "tuple") and any(map(_has_no_order, node.args))
+        return copied or name in ("set", "frozenset")
+    return isinstance(node, ast.Set | ast.SetComp)

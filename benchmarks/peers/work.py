@@ -10,7 +10,7 @@ from transformer import Batch
 
 from attention_book.foundations import strict
 from attention_book.models import Transformer
-from attention_book.models.transformer.state import TransformerState
+from attention_book.models.transformer import TransformerState
 from attention_book.training import loss_per_token
 from peers.sizes import Plan, settings
 

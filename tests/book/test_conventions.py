@@ -18,8 +18,8 @@ from attention_book.attention import (
     tiled_attention,
 )
 from attention_book.models import (
-    DecoderConfig,
-    DecoderLanguageModel,
+    LanguageConfig,
+    LanguageModel,
     Transformer,
     TransformerConfig,
 )
@@ -221,8 +221,8 @@ def padding_of_a_text_on_either_side():
     alone = torch.tensor([[2, 7, 9]])
     for positions in ("rotary", "sinusoidal", "alibi", "none"):
         sizes = {"d_model": 12, "num_heads": 3, "num_layers": 1}
-        model = DecoderLanguageModel(
-            DecoderConfig(vocabulary=20, positions=positions, **sizes)
+        model = LanguageModel(
+            LanguageConfig.today(vocabulary=20, positions=positions, **sizes)
         ).eval()
         expected, start = model(alone), model.start(1)
         last = torch.tensor([5])

@@ -21,10 +21,10 @@ from attention_book.cli.reasons import has_english, in_chinese
 from attention_book.cli.translators import Learned, learned
 from attention_book.course.diagnosis import LANGUAGE_LAWS, planted
 from attention_book.course.diagnosis import LAWS as ALL_LAWS
-from attention_book.models import DecoderLanguageModel, Transformer, TransformerConfig
-from attention_book.models.decoder.pretrained.families import decoder_config
-from attention_book.models.decoder.pretrained.names import name_in_files
-from attention_book.models.decoder.pretrained.stored_config import StoredConfig
+from attention_book.models import LanguageModel, Transformer, TransformerConfig
+from attention_book.models.pretrained.families import decoder_config
+from attention_book.models.pretrained.names import name_in_files
+from attention_book.models.pretrained.stored_config import StoredConfig
 from attention_book.runs import TextCodec, TextSettings, load_run
 from attention_book.runs.corpus import Skipped, read_lines
 from attention_book.runs.settings import CORPORA, DataSettings, RunSettings
@@ -302,7 +302,7 @@ def pretrained(tmp_path):
     }
     config = decoder_config(StoredConfig(settings, place="config.json"))
     torch.manual_seed(0)
-    weights = DecoderLanguageModel(config).state_dict().items()
+    weights = LanguageModel(config).state_dict().items()
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text(json.dumps(settings))

@@ -9,6 +9,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -59,16 +60,11 @@ from attention_book.attention import (
 from attention_book.conformance import Kernel, Sequence, laws
 from attention_book.conformance.reference import attend
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderBlock,
-    DecoderConfig,
-    DecoderLanguageModel,
     FeedForward,
-    GatedFeedForward,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     Layer,
     LayerConfig,
-    MaskedLanguageModel,
     RMSNorm,
     RotarySettings,
     Seq2Seq,
@@ -76,8 +72,8 @@ from attention_book.models import (
     Transformer,
     TransformerConfig,
 )
+from attention_book.models.config import POSITION_KINDS
 from attention_book.models.recurrent.config import ATTENTION_KINDS
-from attention_book.models.transformer.layer_config import POSITION_KINDS
 
 WIDTH, HEADS, WORDS = 16, 4, 13
 SIDES = "right", "left"
@@ -108,7 +104,7 @@ def models() -> Iterator[Sequence]:
 
 def with_graphs() -> list[Kernel | Sequence]:
     """Return those that are promised to compile, or hold tables that a trace could spoil."""
-    tables = "CausalLanguageModel", "DecoderLanguageModel", "LatentAttention", "window"
+    tables = "LanguageModel", "LanguageModel", "LatentAttention", "window"
     return [
         each
         for each in (*kernels(), *layers(), *models())
@@ -487,7 +483,6 @@ def multi_heads() -> dict[str, MultiHeadAttention]:
     made = {
         "plain": MultiHeadAttention(**size, dropout=0.3),
         "biases": MultiHeadAttention(**size, bias=True),
-        "not fused": MultiHeadAttention(**size, fused=False),
         "scale": MultiHeadAttention(**size, scale=0.3),
         "wide heads": MultiHeadAttention(**size, d_k=6),
         "grouped": MultiHeadAttention(**size, num_kv_heads=2),
@@ -524,18 +519,11 @@ def parts(
     module: MultiHeadAttention, q: Tensor, k: Tensor, v: Tensor, offset: int = 0
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The heads' queries, keys and values, cut from the matrices by hand; turned by positions."""
-    d, h, g = module.d_k, module.num_heads, module.num_kv_heads
-    if module.fused:
-        weights = module.W_qkv.weight.split([h * d, g * d, g * d])
-        biases = 3 * (None,)
-        if module.W_qkv.bias is not None:
-            biases = module.W_qkv.bias.split([h * d, g * d, g * d])
-    else:
-        linears = module.W_q, module.W_k, module.W_v
-        weights, biases = zip(*((each.weight, each.bias) for each in linears), strict=True)
+    d = module.d_k
+    linears = module.W_q, module.W_k, module.W_v
     heads = [
-        nn.functional.linear(x, w, b).unflatten(-1, (-1, d)).transpose(1, 2)
-        for x, w, b in zip((q, k, v), weights, biases, strict=True)
+        nn.functional.linear(x, each.weight, each.bias).unflatten(-1, (-1, d)).transpose(1, 2)
+        for x, each in zip((q, k, v), linears, strict=True)
     ]
     asked = heads[0] if module.query_norm is None else module.query_norm(heads[0])
     found = heads[1] if module.key_norm is None else module.key_norm(heads[1])
@@ -679,7 +667,7 @@ def _parts() -> Iterator[Sequence]:
     torch.manual_seed(0)
     for name, module in {
         "FeedForward": FeedForward(d_model=WIDTH, d_ff=24).double(),
-        "GatedFeedForward": GatedFeedForward(d_model=WIDTH, d_ff=24).double(),
+        "FeedForward, gate": FeedForward(d_model=WIDTH, d_ff=24, kind="swiglu").double(),
         "RMSNorm": RMSNorm(d_model=WIDTH).double(),
     }.items():
         yield Sequence(
@@ -694,10 +682,8 @@ def _parts() -> Iterator[Sequence]:
     from attention_book.attention import NoPositions
 
     layer = Layer(LayerConfig(d_model=WIDTH, num_heads=HEADS), NoPositions())
-    block = DecoderBlock(
-        DecoderConfig(vocabulary=WORDS, d_model=WIDTH, num_heads=HEADS), RotaryPositions(d_k=4)
-    )
-    layer, block = layer.double(), block.double()
+    of_today = LanguageConfig.today(vocabulary=WORDS, d_model=WIDTH, num_heads=HEADS)
+    layer, block = layer.double(), Layer(of_today, RotaryPositions(d_k=4)).double()
     common = {"width": WIDTH, "padding": SIDES, "compiles": True}
     yield Sequence(
         lambda x, real: layer(x, attention_mask(real)),
@@ -715,12 +701,12 @@ def _parts() -> Iterator[Sequence]:
         **common,
     )
     yield Sequence(
-        lambda x, real: block(x, attention_mask(real)),
+        lambda x, real: block(x, attention_mask(real), is_causal=True),
         module=block,
         causal=True,
         positions=True,
         **cached(block),
-        name="DecoderBlock",
+        name="Layer of today, causal",
         **common,
     )
 
@@ -740,21 +726,21 @@ def _language_models() -> Iterator[Sequence]:
     size = {"vocabulary": WORDS, "d_model": WIDTH, "num_heads": HEADS, "num_layers": 2}
     for name, settings in {
         "today": {},
-        "layer norm, windows": {"norm": "layer", "windows": (3, None), "num_kv_heads": 2},
+        "layer norm, windows": {"norm_kind": "layer", "windows": (3, None), "num_kv_heads": 2},
         "relu": {"feed_forward": "relu", "rotary": RotarySettings(pairing="halves")},
         "sinusoidal": {"positions": "sinusoidal", "tied": True, "num_kv_heads": 2},
         "sinusoidal, windows": {"positions": "sinusoidal", "windows": (1, 4), "qk_norm": True},
-        "alibi": {"positions": "alibi", "norm": "layer", "qk_norm": True},
+        "alibi": {"positions": "alibi", "norm_kind": "layer", "qk_norm": True},
         "alibi, windows": {"positions": "alibi", "windows": (None, 4), "num_kv_heads": 2},
         "none": {"positions": "none", "num_kv_heads": 1},
-        "none, windows": {"positions": "none", "windows": (3, None), "norm": "layer"},
+        "none, windows": {"positions": "none", "windows": (3, None), "norm_kind": "layer"},
         "one head of keys": {"num_kv_heads": 1, "tied": True},
         "norms, wide heads": {"qk_norm": True, "d_k": 10},
         "window of one": {"windows": (1, 1), "num_kv_heads": 2},
         "like gemma": {
             "feed_forward": "geglu",
             "around_one": True,
-            "norms_after": True,
+            "norm": "both",
             "qk_norm": True,
             "num_kv_heads": 2,
             "d_k": 6,
@@ -763,11 +749,10 @@ def _language_models() -> Iterator[Sequence]:
             "windows": (3, None),
             "windowed_rotary": RotarySettings(base=100.0, pairing="halves"),
             "rotary": RotarySettings(base=1e6, pairing="halves"),
-            "fused": False,
         },
         "biases": {"bias": True, "feed_forward_bias": True, "embedding_scale": 1.0},
     }.items():
-        model = drawn(DecoderLanguageModel(DecoderConfig(**size, **settings)))
+        model = drawn(LanguageModel(LanguageConfig.today(**size, **settings)))
 
         def prefill(x: Tensor, real: Tensor, model=model) -> object:
             return model.read(x, model.start(len(x)), real=real)[1]
@@ -785,12 +770,15 @@ def _language_models() -> Iterator[Sequence]:
             step=model.read,
             prefill=prefill,
             select=lambda state, rows: state.select(rows),
-            name=f"DecoderLanguageModel, {name}",
+            name=f"LanguageModel, {name}",
         )
     for positions in POSITION_KINDS:
         for norm in ("post", "pre"):
-            config = LanguageModelConfig(**size, positions=positions, norm=norm, max_distance=3)
-            model, both = drawn(CausalLanguageModel(config)), drawn(MaskedLanguageModel(config))
+            config = LanguageConfig(**size, positions=positions, norm=norm, max_distance=3)
+            model, both = (
+                drawn(LanguageModel(config)),
+                drawn(LanguageModel(replace(config, causal=False))),
+            )
             name = f"{positions}, {norm}-norm"
             yield Sequence(
                 model,
@@ -802,15 +790,15 @@ def _language_models() -> Iterator[Sequence]:
                 start=model.start,
                 step=model.read,
                 select=lambda state, rows: state.select(rows),
-                name=f"CausalLanguageModel, {name}",
+                name=f"LanguageModel, {name}",
             )
             yield Sequence(
-                lambda x, real, m=both: m(x, torch.ones_like(x).bool() if real is None else real),
+                both,
                 vocabulary=WORDS,
                 module=both,
                 padding=ANYWHERE,
                 positions=positions != "none",
-                name=f"MaskedLanguageModel, {name}",
+                name=f"LanguageModel, both ways, {name}",
             )
 
 

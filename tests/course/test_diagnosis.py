@@ -20,14 +20,12 @@ from attention_book.course.diagnosis import (
     planted,
 )
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     Transformer,
     TransformerConfig,
 )
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 from attention_book.text import ParallelData, SentencePair, Vocabulary
 from attention_book.training import batch_loss, fit
 
@@ -128,8 +126,10 @@ def test_what_cannot_be_planted_is_refused():
 
 def heads(attention, x):
     """The scores (head, query, key) and the values (head, key, feature) of one sentence."""
-    projected = attention.W_qkv(x).view(len(x), 3, attention.num_heads, -1)
-    queries, keys, values = projected.permute(1, 2, 0, 3)
+    queries, keys, values = (
+        linear(x).view(len(x), attention.num_heads, -1).transpose(0, 1)
+        for linear in (attention.W_q, attention.W_k, attention.W_v)
+    )
     return queries @ keys.mT, values
 
 
@@ -377,16 +377,16 @@ def test_the_model_and_the_random_numbers_are_left_alone():
 # --- a language model --------------------------------------------------------------------------
 
 
-def decoder(**settings: object) -> DecoderLanguageModel:
+def decoder(**settings: object) -> LanguageModel:
     torch.manual_seed(3)
-    return DecoderLanguageModel(DecoderConfig(vocabulary=11, **settings))
+    return LanguageModel(LanguageConfig.today(vocabulary=11, **settings))
 
 
 HEALTHY: dict[str, Callable[[], object]] = {
     "decoder": decoder,
     "windows": lambda: decoder(windows=(2, None), num_kv_heads=2),
     "half precision": lambda: decoder(qk_norm=True).bfloat16(),
-    "of 2018": lambda: CausalLanguageModel(LanguageModelConfig(vocabulary=11, norm="pre")),
+    "of 2018": lambda: LanguageModel(LanguageConfig(vocabulary=11, norm="pre")),
 }
 
 
@@ -397,13 +397,13 @@ def test_healthy_models_obey_and_stay_as_they_were(name: str) -> None:
     assert model.training
 
 
-def broken_by(model: DecoderLanguageModel) -> set[str]:
+def broken_by(model: LanguageModel) -> set[str]:
     return {name for name, obeyed in check_up_language(model).items() if not obeyed}
 
 
 def test_a_mask_that_is_forgotten_is_seen() -> None:
     model = decoder()
-    attention = model.blocks[0].attention
+    attention = model.stack.layers[0].self_attention
     whole = attention.forward
     with mock.patch.object(
         attention, "forward", lambda *a, is_causal=False, **more: whole(*a, **more)
@@ -413,7 +413,7 @@ def test_a_mask_that_is_forgotten_is_seen() -> None:
 
 def test_a_cache_at_the_wrong_place_is_seen() -> None:
     model = decoder()
-    positions = model.positions
+    positions = model.stack.positions
     whole = positions.rotate
     with mock.patch.object(positions, "rotate", lambda heads, *, offset=0: whole(heads)):
         assert broken_by(model) == {"steps agree"}
@@ -440,7 +440,7 @@ def test_a_model_that_reads_its_last_token_alone_is_seen() -> None:
 
 # A model from elsewhere: a function of token numbers, an object with `logits`, one whose settings
 # call the vocabulary otherwise. It is asked for what it can be asked for.
-FOREIGN: dict[str, Callable[[DecoderLanguageModel], object]] = {
+FOREIGN: dict[str, Callable[[LanguageModel], object]] = {
     "a function": lambda model: lambda ids: model(ids),
     "an object with logits": lambda model: lambda ids: SimpleNamespace(logits=model(ids)),
     "a module": lambda model: torch.nn.Sequential(model),
@@ -504,4 +504,4 @@ def test_what_cannot_be_asked_is_told(unchecked: None) -> None:
 
 def test_a_vocabulary_that_is_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match="vocabulary: expected at least 4, got 3"):
-        check_up_language(DecoderLanguageModel(DecoderConfig(vocabulary=3)))
+        check_up_language(LanguageModel(LanguageConfig.today(vocabulary=3)))

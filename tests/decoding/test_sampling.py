@@ -19,10 +19,8 @@ from attention_book.decoding import (
 )
 from attention_book.decoding.prediction import next_log_probs
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     NgramModel,
 )
 from attention_book.text import SpecialIds
@@ -162,12 +160,12 @@ def test_words_come_as_often_as_their_probability_says(settings) -> None:
 
 
 @pytest.fixture
-def model() -> CausalLanguageModel:
+def model() -> LanguageModel:
     torch.manual_seed(2)
-    return CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, d_model=12)).train()
+    return LanguageModel(LanguageConfig(vocabulary=SIZE, d_model=12)).train()
 
 
-def test_top_k_one_follows_the_argmax(model: CausalLanguageModel) -> None:
+def test_top_k_one_follows_the_argmax(model: LanguageModel) -> None:
     prompt = torch.tensor([[2, 5], [2, 9]])
     found = sample(model, prompt, max_tokens=6, top_k=1)
     model.eval()
@@ -202,9 +200,9 @@ def test_the_log_probability_is_the_model_s_and_stops_at_the_end() -> None:
         assert hypothesis.log_prob == pytest.approx(sum(steps).item(), abs=1e-4)
 
 
-def several_ends(**ids: object) -> DecoderLanguageModel:
+def several_ends(**ids: object) -> LanguageModel:
     torch.manual_seed(4)
-    return DecoderLanguageModel(DecoderConfig(vocabulary=SIZE, d_model=16, **ids))
+    return LanguageModel(LanguageConfig.today(vocabulary=SIZE, d_model=16, **ids))
 
 
 # A chat model ends its turns with one token and its texts with another; both, and any others, end
@@ -267,7 +265,7 @@ def test_where_an_end_begins_the_texts_it_may_stand_alone(ids: dict[str, object]
         assert len(sample(model, torch.tensor([[end, 5]]), max_tokens=2)) == 1
 
 
-def test_a_seed_decides_and_the_model_is_left_as_it_was(model: CausalLanguageModel) -> None:
+def test_a_seed_decides_and_the_model_is_left_as_it_was(model: LanguageModel) -> None:
     prompt, seeded = torch.full((7, 1), 2), torch.Generator().manual_seed
     first, again = (sample(model, prompt, max_tokens=9, generator=seeded(4)) for _ in range(2))
     assert first == again
@@ -278,7 +276,7 @@ def test_a_seed_decides_and_the_model_is_left_as_it_was(model: CausalLanguageMod
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_wrong_settings_get_a_clear_error(model: CausalLanguageModel) -> None:
+def test_wrong_settings_get_a_clear_error(model: LanguageModel) -> None:
     prompt = torch.tensor([[2]])
     for settings, message in (
         ({"temperature": 0.0}, "temperature: expected a positive number, got 0.0"),
@@ -293,7 +291,7 @@ def test_wrong_settings_get_a_clear_error(model: CausalLanguageModel) -> None:
 
 
 def test_everything_stays_on_the_device_of_the_prompt() -> None:
-    model = CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, positions="none"))
+    model = LanguageModel(LanguageConfig(vocabulary=SIZE, positions="none"))
     prompt = torch.full((3, 1), 2)
     with torch.device("meta"):  # what forgets to say where it belongs gets there, and fails
         written = sample(model, prompt, max_tokens=3, top_k=2, top_p=0.9)
@@ -334,22 +332,22 @@ def test_a_prompt_that_cannot_be_written_on_is_refused(prompt, message) -> None:
 class ByStep:
     """A writer that can read one token at a time only."""
 
-    def __init__(self, model: CausalLanguageModel | DecoderLanguageModel) -> None:
+    def __init__(self, model: LanguageModel | LanguageModel) -> None:
         self.model, self.config = model, model.config
         self.start, self.step = model.start, model.step
 
 
 WRITERS = {
-    "causal": lambda: CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE, d_model=24)),
-    "causal, alibi": lambda: CausalLanguageModel(
-        LanguageModelConfig(vocabulary=SIZE, d_model=24, positions="alibi")
+    "causal": lambda: LanguageModel(LanguageConfig(vocabulary=SIZE, d_model=24)),
+    "causal, alibi": lambda: LanguageModel(
+        LanguageConfig(vocabulary=SIZE, d_model=24, positions="alibi")
     ),
-    "decoder": lambda: DecoderLanguageModel(DecoderConfig(vocabulary=SIZE, d_model=24)),
-    "windows": lambda: DecoderLanguageModel(
-        DecoderConfig(vocabulary=SIZE, d_model=24, windows=(3, None), num_kv_heads=2)
+    "decoder": lambda: LanguageModel(LanguageConfig.today(vocabulary=SIZE, d_model=24)),
+    "windows": lambda: LanguageModel(
+        LanguageConfig.today(vocabulary=SIZE, d_model=24, windows=(3, None), num_kv_heads=2)
     ),
-    "sinusoidal": lambda: DecoderLanguageModel(
-        DecoderConfig(vocabulary=SIZE, d_model=24, positions="sinusoidal")
+    "sinusoidal": lambda: LanguageModel(
+        LanguageConfig.today(vocabulary=SIZE, d_model=24, positions="sinusoidal")
     ),
 }
 
@@ -448,7 +446,7 @@ def test_a_temperature_that_a_type_cannot_hold_is_none_of_0_and_infinity(
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_the_cure_for_temperature_0_works(model: CausalLanguageModel) -> None:
+def test_the_cure_for_temperature_0_works(model: LanguageModel) -> None:
     prompt = torch.tensor([[2, 5]])
     for nothing in (0, 0.0, -1.0, float("nan")):
         with pytest.raises(

@@ -9,8 +9,8 @@ from torch import nn
 from attention_book.decoding import attention_of, sample, translate
 from attention_book.decoding.prediction import special_ids
 from attention_book.models import (
-    CausalLanguageModel,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     NgramModel,
     Seq2Seq,
     Seq2SeqConfig,
@@ -93,17 +93,17 @@ def test_a_vocabulary_with_other_specials_is_refused() -> None:
         translate(model, [PAIRS[0].source], ENGLISH, OTHER_FRENCH)
 
 
-def written(model: CausalLanguageModel | NgramModel, vocabulary: Vocabulary) -> list[list[str]]:
+def written(model: LanguageModel | NgramModel, vocabulary: Vocabulary) -> list[list[str]]:
     prompt = torch.full((3, 1), special_ids(model).bos)
     found = sample(model, prompt, max_tokens=9, top_k=1)
     return [vocabulary.decode(each.ids) for each in found]
 
 
 def test_a_language_model_with_other_numbers_writes_the_same() -> None:
-    config = LanguageModelConfig(vocabulary=len(FRENCH), dropout=0.0)
+    config = LanguageConfig(vocabulary=len(FRENCH), dropout=0.0)
     torch.manual_seed(7)
-    model = CausalLanguageModel(config).double()
-    other = CausalLanguageModel(replace(config, **vars(OTHER_FRENCH.special_ids))).double()
+    model = LanguageModel(config).double()
+    other = LanguageModel(replace(config, **vars(OTHER_FRENCH.special_ids))).double()
     with_rows_moved(model, other)
     sentences = [pair.target for pair in PAIRS]
     for one, words in ((model, FRENCH), (other, OTHER_FRENCH)):

@@ -21,7 +21,7 @@ from attention_book.decoding import (
     speculative_sample,
     verify_drafts,
 )
-from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
+from attention_book.models import LanguageConfig, LanguageModel, NgramModel
 from attention_book.text import BOS, EOS
 
 SIZE = 3
@@ -234,8 +234,8 @@ def test_each_model_reads_a_word_once_and_what_was_rejected_is_forgotten() -> No
 
 def trained_like(seed, vocabulary=11):
     torch.manual_seed(seed)
-    config = LanguageModelConfig(vocabulary=vocabulary, d_model=16, num_heads=2, d_ff=16)
-    return CausalLanguageModel(config)
+    config = LanguageConfig(vocabulary=vocabulary, d_model=16, num_heads=2, d_ff=16)
+    return LanguageModel(config)
 
 
 def test_greedy_with_any_draft_is_greedy_without() -> None:
@@ -255,7 +255,7 @@ def test_greedy_with_any_draft_is_greedy_without() -> None:
 def test_any_of_several_ends_ends_a_text_as_without_a_draft() -> None:
     target, draft = (trained_like(seed) for seed in (0, 1))
     for model in (target, draft):  # what is asked for the ends first: the settings
-        model.config = SimpleNamespace(**asdict(model.config), ends=(EOS, 5, 7))
+        model.config = SimpleNamespace(**asdict(model.config) | {"ends": (EOS, 5, 7)})
     prompt = torch.tensor([[BOS, word] for word in (4, 6, 8, 9, 10)])
     written = speculative_sample(target, draft, prompt, num_drafts=3, max_tokens=9, top_k=1)
     alone = sample(target, prompt, max_tokens=9, top_k=1)

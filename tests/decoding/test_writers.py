@@ -15,10 +15,8 @@ from attention_book.decoding import (
 )
 from attention_book.decoding.writers import GuessWriter, as_writer
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     NgramModel,
     Seq2Seq,
     Seq2SeqConfig,
@@ -29,8 +27,8 @@ from attention_book.models.protocols import Translator, Writer
 
 VOCABULARY = {"source_vocabulary": 9, "target_vocabulary": 9}
 WRITERS = {
-    "causal": lambda: CausalLanguageModel(LanguageModelConfig(vocabulary=9)),
-    "decoder": lambda: DecoderLanguageModel(DecoderConfig(vocabulary=9)),
+    "causal": lambda: LanguageModel(LanguageConfig(vocabulary=9)),
+    "decoder": lambda: LanguageModel(LanguageConfig.today(vocabulary=9)),
     "n-grams": lambda: NgramModel.count([[4, 5]], order=2, vocabulary=9),
     "a function": lambda: GuessWriter(lambda tokens: torch.zeros(*tokens.shape, 9)),
 }
@@ -40,7 +38,7 @@ TRANSLATORS = {
 }
 OTHERS = {
     "length": lambda: len,
-    "class": lambda: CausalLanguageModel,
+    "class": lambda: LanguageModel,
     "number": lambda: 3,
     "text": lambda: "gpt2",
     "nothing": lambda: None,
@@ -66,7 +64,7 @@ def test_a_score_is_whatever_takes_queries_and_keys() -> None:
 def logits_of(tokens: Tensor) -> Tensor:
     """A function of whole texts: the causal model, whatever its form."""
     torch.manual_seed(1)
-    model = CausalLanguageModel(LanguageModelConfig(vocabulary=9, d_model=8, num_heads=2)).eval()
+    model = LanguageModel(LanguageConfig(vocabulary=9, d_model=8, num_heads=2)).eval()
     return model(tokens)
 
 
@@ -88,7 +86,7 @@ class Answers(nn.Module):
 @pytest.mark.parametrize("kind", [lambda: logits_of, Answers], ids=["function", "module"])
 def test_any_function_of_texts_is_sampled_like_the_model_behind_it(kind) -> None:
     torch.manual_seed(1)
-    model = CausalLanguageModel(LanguageModelConfig(vocabulary=9, d_model=8, num_heads=2))
+    model = LanguageModel(LanguageConfig(vocabulary=9, d_model=8, num_heads=2))
     prompt, settings = torch.tensor([[2, 5, 4], [2, 7, 7]]), {"max_tokens": 5, "temperature": 0.8}
     with torch.random.fork_rng():
         found, expected = (
@@ -141,7 +139,7 @@ def test_logits_of_another_shape_are_told_apart() -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("name", [*(set(WRITERS) - {"a function"}), *OTHERS])
+@pytest.mark.parametrize("name", [*sorted(WRITERS.keys() - {"a function"}), *OTHERS])
 def test_a_search_for_translations_says_what_it_needs(name) -> None:
     source = torch.tensor([[4, 3]])
     for search in (

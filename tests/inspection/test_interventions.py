@@ -27,8 +27,8 @@ from attention_book.inspection.interventions import (
     without_random,
 )
 from attention_book.models import (
-    CausalLanguageModel,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     Seq2Seq,
     Seq2SeqConfig,
 )
@@ -359,7 +359,7 @@ def test_a_bias_of_the_call_counts():
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_causal_model_does_not_see_the_future(change):
     torch.manual_seed(2)
-    model = CausalLanguageModel(LanguageModelConfig(vocabulary=11, dropout=0.0)).eval()
+    model = LanguageModel(LanguageConfig(vocabulary=11, dropout=0.0)).eval()
     tokens = torch.randint(4, 11, (BATCH, 7))
     other = tokens.clone()
     other[:, 4:] = tokens[:, 4:] % 7 + 4  # other words from place 4 on

@@ -47,9 +47,7 @@ BEGIN = {"layers": 2, "d_model": 64, "heads": 4, "shared": "1", "bytes": 4, "wor
 def attention_of(state) -> MultiHeadAttention:
     heads = state["heads"]
     kv_heads = 1 if state["shared"] == "all" else heads // int(state["shared"])
-    return MultiHeadAttention(
-        d_model=state["d_model"], num_heads=heads, num_kv_heads=kv_heads, fused=False
-    )
+    return MultiHeadAttention(d_model=state["d_model"], num_heads=heads, num_kv_heads=kv_heads)
 
 
 def layer_of(state) -> Layer:

@@ -7,6 +7,7 @@ JSON, how far each compiled or exported case is from the plain one.
 import json
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -20,15 +21,12 @@ from attention_book.attention import (
     masked_softmax,
 )
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
-    LanguageModelConfig,
-    MaskedLanguageModel,
+    LanguageConfig,
+    LanguageModel,
     Transformer,
     TransformerConfig,
 )
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 from attention_book.training import loss_per_token
 
 BATCH, SOURCE, TARGET, WORDS = 3, 7, 5, 23
@@ -86,7 +84,7 @@ def attentions() -> dict[str, Callable[[], Case]]:
 
 def models() -> dict[str, Callable[[], Case]]:
     source, mask, target = sentences()
-    config = LanguageModelConfig(vocabulary=WORDS, d_model=16, num_heads=2)
+    config = LanguageConfig(vocabulary=WORDS, d_model=16, num_heads=2)
     of_positions = {
         f"Transformer, {kind}": lambda kind=kind: Case(
             transformer(positions=kind, num_layers=1), source, mask, target
@@ -95,15 +93,19 @@ def models() -> dict[str, Callable[[], Case]]:
     }
     return of_positions | {
         "pre-norm, tied": lambda: Case(transformer(norm="pre", tied=True), source, mask, target),
-        "causal language model": lambda: Case(CausalLanguageModel(config).eval(), target),
+        "causal language model": lambda: Case(LanguageModel(config).eval(), target),
         "decoder-only": lambda: Case(
-            DecoderLanguageModel(
-                DecoderConfig(vocabulary=WORDS, num_kv_heads=2, qk_norm=True, windows=(2, None))
+            LanguageModel(
+                LanguageConfig.today(
+                    vocabulary=WORDS, num_kv_heads=2, qk_norm=True, windows=(2, None)
+                )
             ).eval(),
             source,
             mask,
         ),
-        "masked language model": lambda: Case(MaskedLanguageModel(config).eval(), source, mask),
+        "masked language model": lambda: Case(
+            LanguageModel(replace(config, causal=False)).eval(), source, mask
+        ),
     }
 
 

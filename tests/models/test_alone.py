@@ -24,7 +24,7 @@ from attention_book.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 
 EXACT = {"rtol": 0, "atol": 1e-10}
 WORDS = [7, 9, 4, 5, 3]
@@ -104,7 +104,6 @@ SIZES = {"d_model": 12, "num_heads": 3}
 LAYERS = {
     "all at once": lambda: MultiHeadAttention(**SIZES),
     "grouped": lambda: MultiHeadAttention(**SIZES, num_kv_heads=1),
-    "apart": lambda: MultiHeadAttention(**SIZES, fused=False),
     "latent": lambda: LatentAttention(**SIZES, kv_rank=4, d_k=4, d_rope=2),
     "window": lambda: MultiHeadAttention(**SIZES, window=99),
     "sink": lambda: MultiHeadAttention(**SIZES, sinks=True),

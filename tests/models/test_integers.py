@@ -9,11 +9,8 @@ import torch
 
 from attention_book.decoding import beam_search, greedy_search, sample, speculative_sample
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
-    LanguageModelConfig,
-    MaskedLanguageModel,
+    LanguageConfig,
+    LanguageModel,
     NgramModel,
     Seq2Seq,
     Seq2SeqConfig,
@@ -36,8 +33,8 @@ def translators():
 
 
 def writers():
-    yield DecoderLanguageModel(DecoderConfig(vocabulary=SIZE, **SMALL)).eval()
-    yield CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE)).eval()
+    yield LanguageModel(LanguageConfig.today(vocabulary=SIZE, **SMALL)).eval()
+    yield LanguageModel(LanguageConfig(vocabulary=SIZE)).eval()
     yield NgramModel.count(TARGET.tolist(), order=3, vocabulary=SIZE)
 
 
@@ -60,8 +57,8 @@ def everything(kind):
         yield model.step(target[:, 0], model.start(2))[0]
         generator = torch.Generator().manual_seed(1)
         yield sample(model, target, max_tokens=3, generator=generator)
-    yield MaskedLanguageModel(LanguageModelConfig(vocabulary=SIZE)).eval()(target, written)
-    draft, model = (CausalLanguageModel(LanguageModelConfig(vocabulary=SIZE)) for _ in range(2))
+    yield LanguageModel(LanguageConfig(vocabulary=SIZE, causal=False)).eval()(target, written)
+    draft, model = (LanguageModel(LanguageConfig(vocabulary=SIZE)) for _ in range(2))
     generator = torch.Generator().manual_seed(1)
     prompt, settings = target[:1], {"num_drafts": 2, "max_tokens": 4, "generator": generator}
     yield speculative_sample(model, draft, prompt, **settings)

@@ -11,16 +11,13 @@ from attention_book.attention import (
     T5Buckets,
 )
 from attention_book.models import (
-    CausalLanguageModel,
-    DecoderConfig,
-    DecoderLanguageModel,
     Forecaster,
     ForecasterConfig,
-    LanguageModelConfig,
+    LanguageConfig,
+    LanguageModel,
     Layer,
     LayerConfig,
     LayerStack,
-    MaskedLanguageModel,
     Seq2Seq,
     Seq2SeqConfig,
     Transformer,
@@ -28,7 +25,7 @@ from attention_book.models import (
     VisionTransformer,
     VisionTransformerConfig,
 )
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 
 WORDS = {"source_vocabulary": 12, "target_vocabulary": 12}
 MADE = {
@@ -40,9 +37,9 @@ MADE = {
     },
     "shared": lambda: Transformer(TransformerConfig(**WORDS, shared=True)),
     "tied, pre-norm": lambda: Transformer(TransformerConfig(**WORDS, tied=True, norm="pre")),
-    "causal": lambda: CausalLanguageModel(LanguageModelConfig(vocabulary=9, tied=True)),
-    "masked": lambda: MaskedLanguageModel(LanguageModelConfig(vocabulary=9)),
-    "decoder": lambda: DecoderLanguageModel(DecoderConfig(vocabulary=9, tied=True)),
+    "causal": lambda: LanguageModel(LanguageConfig(vocabulary=9, tied=True)),
+    "masked": lambda: LanguageModel(LanguageConfig(vocabulary=9, causal=False)),
+    "decoder": lambda: LanguageModel(LanguageConfig.today(vocabulary=9, tied=True)),
     "recurrent": lambda: Seq2Seq(Seq2SeqConfig(**WORDS)),
     "Luong": lambda: Seq2Seq(Seq2SeqConfig(**WORDS, attention="luong-concat")),
     "vision": lambda: VisionTransformer(VisionTransformerConfig()),
@@ -52,7 +49,7 @@ MADE = {
     "stack, relative": lambda: LayerStack(LayerConfig(positions="relative", bias=True)),
     "layer": lambda: Layer(LayerConfig(), NoPositions()),
     "decoder layer": lambda: Layer(LayerConfig(), NoPositions(), reads_source=True),
-    "attention": lambda: MultiHeadAttention(d_model=8, num_heads=2, fused=False, bias=True),
+    "attention": lambda: MultiHeadAttention(d_model=8, num_heads=2, bias=True),
     "learned": lambda: LearnedPositions(d_model=4, max_positions=5),
     "relative": lambda: RelativePositions(d_k=4, max_distance=3),
     "buckets": lambda: T5Buckets(num_heads=2, bidirectional=True),

@@ -1,6 +1,7 @@
 """The loss per token against torch's own, and what padding must never do to it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,9 +12,8 @@ from torch.nn import functional as F
 
 from attention_book.foundations import strict
 from attention_book.models import (
-    CausalLanguageModel,
-    LanguageModelConfig,
-    MaskedLanguageModel,
+    LanguageConfig,
+    LanguageModel,
     NgramModel,
 )
 from attention_book.text import MASK, Vocabulary, encode_text, mask_tokens
@@ -190,13 +190,13 @@ TOKENS, REAL = encode_text(SENTENCES, WORDS)
 
 
 @pytest.fixture
-def config() -> LanguageModelConfig:
+def config() -> LanguageConfig:
     torch.manual_seed(5)
-    return LanguageModelConfig(vocabulary=len(WORDS), d_model=12, num_heads=3, d_ff=7)
+    return LanguageConfig(vocabulary=len(WORDS), d_model=12, num_heads=3, d_ff=7)
 
 
 def test_next_token_loss_is_the_mean_over_real_tokens(config) -> None:
-    model = CausalLanguageModel(config).eval()
+    model = LanguageModel(config).eval()
     terms = []
     for sentence in SENTENCES:  # one by one, without padding
         ids = torch.tensor([[2, *WORDS.encode(sentence), 3]])
@@ -209,7 +209,7 @@ def test_next_token_loss_is_the_mean_over_real_tokens(config) -> None:
 
 
 def test_a_model_is_asked_only_for_hidden_tokens(config) -> None:
-    model = MaskedLanguageModel(config).eval()
+    model = LanguageModel(replace(config, causal=False)).eval()
     generator = torch.Generator().manual_seed(0)
     hidden = mask_tokens(TOKENS, WORDS, share=0.5, generator=generator)
     assert hidden.chosen.any()
@@ -223,7 +223,10 @@ def test_a_model_is_asked_only_for_hidden_tokens(config) -> None:
 
 def test_padding_changes_neither(config) -> None:
     wide = torch.nn.functional.pad(TOKENS, (0, 5))
-    causal, masked = CausalLanguageModel(config).eval(), MaskedLanguageModel(config).eval()
+    causal, masked = (
+        LanguageModel(config).eval(),
+        LanguageModel(replace(config, causal=False)).eval(),
+    )
     torch.testing.assert_close(
         next_token_loss(causal, wide, wide > 0), next_token_loss(causal, TOKENS, REAL)
     )
@@ -245,7 +248,7 @@ def test_perplexity_of_guessing_is_the_size_of_the_vocabulary() -> None:
 
 
 def test_perplexity_switches_dropout_off_and_on_again(config) -> None:
-    model = CausalLanguageModel(config).train()
+    model = LanguageModel(config).train()
     assert perplexity(model, TOKENS, REAL) == perplexity(model, TOKENS, REAL)
     assert model.training
     assert torch.is_grad_enabled()
@@ -253,10 +256,11 @@ def test_perplexity_switches_dropout_off_and_on_again(config) -> None:
 
 def test_nothing_chosen_is_an_error_in_strict_mode(config) -> None:
     hidden = mask_tokens(TOKENS, WORDS, share=0.0)
+    model = LanguageModel(replace(config, causal=False))
     with pytest.raises(ValueError, match="expected at least one real token, got none"):
-        hidden_token_loss(MaskedLanguageModel(config), hidden, TOKENS, REAL)
+        hidden_token_loss(model, hidden, TOKENS, REAL)
     with strict(False):
-        assert hidden_token_loss(MaskedLanguageModel(config), hidden, TOKENS, REAL) == 0
+        assert hidden_token_loss(model, hidden, TOKENS, REAL) == 0
 
 
 # What a model cannot say, and what is no token: each has one meaning, and none is silent.

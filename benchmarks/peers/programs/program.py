@@ -71,10 +71,9 @@ class Program(nn.Module):
 
 def split(attention: MultiHeadAttention) -> Iterator[tuple[str, Tensor, Tensor | None]]:
     """Yield the weight and the bias of each of our four projections: q, k, v, o."""
-    joined = attention.W_qkv
-    biases = (None,) * 3 if joined.bias is None else joined.bias.chunk(3)
-    yield from zip("qkv", joined.weight.chunk(3), biases, strict=True)
-    yield "o", attention.W_o.weight, attention.W_o.bias
+    for letter in "qkvo":
+        linear = attention.get_submodule(f"W_{letter}")
+        yield letter, linear.weight, linear.bias
 
 
 @torch.no_grad()

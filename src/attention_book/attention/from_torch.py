@@ -1,8 +1,7 @@
 """From torch's ``nn.MultiheadAttention`` to our multi-head attention, and back.
 
-Both store a linear map in the same way, so parameters are only copied. Torch always joins the
-biases of the three input projections, and joins their weights where the sizes allow; ours joins
-both or neither.
+Both store a linear map in the same way, so parameters are only copied. Torch joins the biases of
+the three input projections, and their weights where the sizes allow; ours joins nothing.
 """
 
 import math
@@ -40,13 +39,11 @@ def attention_from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:
             dropout=module.dropout,
             bias=module.in_proj_bias is not None,
         )
-    if ours.fused:
-        _fill(ours.W_qkv, module.in_proj_weight, module.in_proj_bias)
-    else:
-        for index, letter in enumerate("qkv"):
-            weight = getattr(module, f"{letter}_proj_weight")
-            rows = slice(index * ours.d_model, (index + 1) * ours.d_model)
-            _fill(getattr(ours, f"W_{letter}"), weight, module.in_proj_bias, rows)
+    for index, letter in enumerate("qkv"):
+        rows = slice(index * ours.d_model, (index + 1) * ours.d_model)
+        joined = module.in_proj_weight
+        weight = getattr(module, f"{letter}_proj_weight") if joined is None else joined[rows]
+        _fill(getattr(ours, f"W_{letter}"), weight, module.in_proj_bias, rows)
     _fill(ours.W_o, module.out_proj.weight, module.out_proj.bias)
     return ours.train(module.training)
 
@@ -75,8 +72,7 @@ def attention_to_torch(module: MultiHeadAttention) -> nn.MultiheadAttention:
         batch_first=True,
         device="meta",
     )
-    names = ["W_qkv"] if module.fused else ["W_q", "W_k", "W_v"]
-    linears = [getattr(module, name) for name in names]
+    linears = [module.W_q, module.W_k, module.W_v]
     if theirs.in_proj_weight is not None:
         theirs.in_proj_weight = _joined([linear.weight for linear in linears])
     else:
@@ -145,7 +141,7 @@ def _fill(
     rows: slice = slice(None),
 ) -> None:
     """Give a linear map copies of a weight, and of some rows of a bias."""
-    linear.weight = _joined([weight])
+    linear.weight = nn.Parameter(weight.detach().clone(), requires_grad=weight.requires_grad)
     if bias is not None:
         kept = bias.detach()[rows].clone()
         linear.bias = nn.Parameter(kept, requires_grad=bias.requires_grad)

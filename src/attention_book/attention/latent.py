@@ -14,7 +14,6 @@ from attention_book.attention.multi_head import (
     Look,
     cache_offset,
     heads_mask,
-    is_told_by_its_matrix,
     look_of,
     merge_heads,
     places_of,
@@ -320,7 +319,7 @@ class LatentAttention(nn.Module):
         """Return whether queries shall go to the latent vectors: these need matrices for it."""
         expanding = {"W_uk": self.W_uk, "W_uv": self.W_uv}
         if absorbed is None:  # the product with a matrix needs one that says all
-            return known and all(is_told_by_its_matrix(linear) for linear in expanding.values())
+            return known and all(_told_by_its_matrix(linear) for linear in expanding.values())
         for name, linear in expanding.items() if absorbed else ():
             if not isinstance(linear, nn.Linear):
                 raise ValueError(
@@ -336,3 +335,30 @@ def _down(d_in: int, rank: int, eps: float) -> nn.Sequential:
 
 
 __all__ = ["LatentAttention"]
+
+
+def _told_by_its_matrix(linear: nn.Module) -> bool:
+    """Whether ``weight`` and ``bias`` say all that a call of this module does.
+
+    So it is for an ``nn.Linear`` and for a class that makes its ``weight`` itself, unless
+    somebody looks on by a hook, gave the object another ``forward``, or put a tensor of a kind
+    of its own where the matrix was. Hooks of all modules at once, by which operations are
+    counted, change nothing here: what is counted must be what is computed without them.
+
+    >>> linear = nn.Linear(4, 6)
+    >>> before = _told_by_its_matrix(linear)
+    >>> _ = linear.register_forward_pre_hook(lambda linear, given: None)
+    >>> before, _told_by_its_matrix(linear)
+    (True, False)
+    """
+    if not isinstance(linear, nn.Linear):
+        return False
+    watched = (
+        linear._forward_hooks
+        or linear._forward_pre_hooks
+        or linear._backward_hooks
+        or linear._backward_pre_hooks
+        or "forward" in linear.__dict__
+    )
+    own = type(linear) is nn.Linear or "weight" in vars(type(linear))
+    return own and not watched and type(linear.weight) in (Tensor, nn.Parameter)

@@ -214,10 +214,6 @@ class MultiHeadAttention(ResettableLayer):
         d_k: Size of one head's queries, keys and values; ``d_model / num_heads`` when None.
         dropout: Probability of dropping a weight while training.
         bias: Whether the four projections add a bias.
-        fused: Keep :math:`W_q, W_k, W_v` as the rows of one matrix, so that self-attention
-            is one product; other sizes of keys or values need three. Where a call needs some
-            of the rows, a ``W_qkv`` that is no plain ``nn.Linear`` any more (an adapter, say, or
-            one with a hook) is called as a whole, and its output is cut.
         positions: How positions enter, inside attention; None leaves them out.
         scale: Factor of the scores; :math:`1 / \\sqrt{d_k}` when None.
         query_norm: Applied to each head's queries, (\\*batch, head, query, d_k); None leaves them.
@@ -255,7 +251,6 @@ class MultiHeadAttention(ResettableLayer):
         d_k: int | None = None,
         dropout: float = 0.0,
         bias: bool = False,
-        fused: bool = True,
         positions: Positions | None = None,
         scale: float | None = None,
         query_norm: nn.Module | None = None,
@@ -278,16 +273,10 @@ class MultiHeadAttention(ResettableLayer):
         self.d_model, self.d_key, self.d_value = d_model, d_key, d_value
         self.num_heads, self.num_kv_heads, self.d_k = num_heads, num_kv_heads, d_k
         self.dropout, self.scale = dropout, scale
-        d_q, d_kv = num_heads * d_k, num_kv_heads * d_k
-        self._sizes = {"q": d_q, "k": d_kv, "v": d_kv}
-        self.fused = fused and d_key == d_value == d_model
-        if self.fused:
-            self.W_qkv = nn.Linear(d_model, d_q + 2 * d_kv, bias=bias)
-        else:
-            self.W_q = nn.Linear(d_model, d_q, bias=bias)
-            self.W_k = nn.Linear(d_key, d_kv, bias=bias)
-            self.W_v = nn.Linear(d_value, d_kv, bias=bias)
-        self.W_o = nn.Linear(d_q, d_model, bias=bias)
+        self.W_q = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.W_k = nn.Linear(d_key, num_kv_heads * d_k, bias=bias)
+        self.W_v = nn.Linear(d_value, num_kv_heads * d_k, bias=bias)
+        self.W_o = nn.Linear(num_heads * d_k, d_model, bias=bias)
         self.query_norm, self.key_norm = query_norm, key_norm
         self.positions = NoPositions() if positions is None else positions
         check_within_attention(self.positions)
@@ -360,8 +349,8 @@ class MultiHeadAttention(ResettableLayer):
         if cache is not None:
             cache = cache.fork()
         elif isinstance(keys, Tensor):  # the values are not asked for, and may have other sizes
-            check_sequence("keys", keys, self.d_key)
-            k = self._placed(self._heads(keys, "k")[0], self.key_norm, offset)
+            check_sequence("queries", queries, self.d_model)
+            k = self._keys(keys, offset)
             return self.weights_of(self._look(queries, KV(k, k), mask, offset, is_causal, raw=True))
         look = self.look(queries, keys, None, mask, offset=offset, is_causal=is_causal, cache=cache)
         return self.weights_of(look)
@@ -381,6 +370,7 @@ class MultiHeadAttention(ResettableLayer):
 
         Arguments as in a call; a cache goes on.
         """
+        check_sequence("queries", queries, self.d_model)
         keys = queries if keys is None else keys
         if cache is not None:
             window, num_first = self.window, self.num_first
@@ -393,13 +383,8 @@ class MultiHeadAttention(ResettableLayer):
             if cache is not None:
                 raise ValueError("cache: expected None, for the keys are all that is read, got one")
             return self._look(queries, keys, mask, offset, is_causal)
-        if self.fused and queries is keys and (values is None or values is keys):
-            check_sequence("queries", queries, self.d_model)
-            q, k, v = self._heads(queries, "qkv")
-            kv = KV(self._placed(k, self.key_norm, offset), v)
-        else:
-            q, kv = None, self.project(keys, values, offset=offset)
-        return self._look(queries, kv, mask, offset, is_causal, q=q, raw=True, cache=cache)
+        kv = self.project(keys, values, offset=offset)
+        return self._look(queries, kv, mask, offset, is_causal, raw=True, cache=cache)
 
     def weights_of(self, look: Look) -> HeadWeights:
         """Return the weights of a look, without dropout."""
@@ -424,11 +409,8 @@ class MultiHeadAttention(ResettableLayer):
             heads, at = values.v, values.at
         else:
             projected = isinstance(values, KV)
-            if isinstance(values, KV):
-                heads = values.values
-            else:
-                check_sequence("values", values, self.d_value)
-                (heads,) = self._heads(values, "v")  # raw values begin where the queries do
+            heads = values.values if isinstance(values, KV) else self._values(values)
+            # Raw values begin where the queries do.
             at = Places(weights.shape[-2], weights.shape[-1], offset if projected else 0)
         if heads.shape[1] != self.num_kv_heads:
             raise ValueError(f"values: expected {self.num_kv_heads} heads, got {heads.shape[1]}")
@@ -446,14 +428,8 @@ class MultiHeadAttention(ResettableLayer):
         Raises:
             ValueError: if the shapes do not fit.
         """
-        values = keys if values is None else values
-        check_sequence("keys", keys, self.d_key)
-        check_sequence("values", values, self.d_value)
-        if values is keys:
-            k, v = self._heads(keys, "kv")
-        else:
-            (k,), (v,) = self._heads(keys, "k"), self._heads(values, "v")
-        return KV(self._placed(k, self.key_norm, offset), v)
+        check_offset(offset)
+        return KV(self._keys(keys, offset), self._values(keys if values is None else values))
 
     def new_cache(self) -> KVCache:
         """Return a cache that keeps of the past what this attention will see."""
@@ -464,7 +440,7 @@ class MultiHeadAttention(ResettableLayer):
 
         .. math:: 2 \\, n \\, h_{kv} \\, d_k \\times \\text{bytes of a number}
         """
-        return 2 * num_tokens * self._sizes["k"] * self.W_o.weight.element_size()
+        return 2 * num_tokens * self.num_kv_heads * self.d_k * self.W_o.weight.element_size()
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
@@ -490,14 +466,12 @@ class MultiHeadAttention(ResettableLayer):
         offset: int,
         is_causal: bool,
         *,
-        q: Tensor | None = None,
         raw: bool = False,
         cache: KVCache | None = None,
     ) -> Look:
         """Return the look of projected keys and values; raw ones begin where the queries do."""
-        if q is None:
-            check_sequence("queries", queries, self.d_model)
-            (q,) = self._heads(queries, "q")
+        check_offset(offset)
+        q = split_heads(self.W_q(queries), self.num_heads)
         q = self._placed(q, self.query_norm, offset)
         if kv.keys.shape[1] != self.num_kv_heads:
             check_same_features(q, kv.keys)
@@ -508,26 +482,22 @@ class MultiHeadAttention(ResettableLayer):
         plain = is_causal or self.window is not None
         at = places_of(q, kv.keys, offset, raw=raw, plain=plain, cache=cache)
         look = look_of(q, *kv, mask, at, is_causal=is_causal or cache is not None)
+        if self.window is None:
+            return look
         return look._replace(see=look.see.within(self.window, self.num_first))
+
+    def _keys(self, keys: Keys, offset: int) -> Tensor:
+        check_sequence("keys", keys, self.d_key)
+        heads = split_heads(self.W_k(keys), self.num_kv_heads)
+        return self._placed(heads, self.key_norm, offset)
+
+    def _values(self, values: Values) -> Tensor:
+        check_sequence("values", values, self.d_value)
+        return split_heads(self.W_v(values), self.num_kv_heads)
 
     def _placed(self, heads: Tensor, norm: nn.Module | None, offset: int) -> Tensor:
         """Return queries or keys as they are compared: normalized, then turned by position."""
-        check_offset(offset)
         return self.positions.rotate(heads if norm is None else norm(heads), offset=offset)
-
-    def _heads(self, x: Tensor, which: str) -> list[Tensor]:
-        """Return the heads' queries, keys or values: those of "qkv" that stand in ``which``."""
-        if self.fused:
-            before = "qkv"[: "qkv".index(which)]
-            first = sum(self._sizes[letter] for letter in before)
-            sizes = [self._sizes[letter] for letter in which]
-            rows = slice(first, first + sum(sizes))
-            num_rows = sum(self._sizes.values())
-            projected = linear_rows(self.W_qkv, x, rows, num_rows).split(sizes, dim=-1)
-        else:
-            projected = tuple(getattr(self, f"W_{letter}")(x) for letter in which)
-        counts = [self.num_heads if letter == "q" else self.num_kv_heads for letter in which]
-        return [split_heads(each, count) for each, count in zip(projected, counts, strict=True)]
 
     def _mixed(self, weights: Tensor, v: Tensor, at: Places) -> Tensor:
         """Average, add what the positions add to averages, and mix the heads."""
@@ -566,8 +536,12 @@ def split_heads(x: Features, num_heads: int) -> Heads:
              [ 7.,  8.],
              [11., 12.]]])
     """
-    _check_axes("x: expected the axes (*batch, position, d_model)", x, 2)
-    check_divisible(x.shape[-1], num_heads)
+    if x.ndim < 2:
+        raise ValueError(
+            f"x: expected the axes (*batch, position, d_model), got the shape {tuple(x.shape)}"
+        )
+    if num_heads < 1 or x.shape[-1] % num_heads:
+        check_divisible(x.shape[-1], num_heads)  # says what is wrong
     by_head: Tensor = x.unflatten(-1, (num_heads, -1))
     return by_head.transpose(-3, -2)
 
@@ -589,7 +563,11 @@ def merge_heads(heads: Heads) -> Features:
     >>> torch.equal(merge_heads(split_heads(x, num_heads=4)), x)
     True
     """
-    _check_axes("heads: expected the axes (*batch, head, position, d_k)", heads, 3)
+    if heads.ndim < 3:
+        raise ValueError(
+            "heads: expected the axes (*batch, head, position, d_k), "
+            f"got the shape {tuple(heads.shape)}"
+        )
     return heads.transpose(-3, -2).flatten(-2)
 
 
@@ -604,11 +582,6 @@ def check_divisible(d_model: int, num_heads: int) -> None:
             "num_heads: expected a divisor of d_model, "
             f"got num_heads={num_heads} for d_model={d_model}"
         )
-
-
-def _check_axes(expected: str, tensor: Tensor, at_least: int) -> None:
-    if tensor.ndim < at_least:
-        raise ValueError(f"{expected}, got the shape {tuple(tensor.shape)}")
 
 
 def checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
@@ -628,7 +601,7 @@ def checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
     return num_kv_heads
 
 
-def heads_mask(mask: Tensor | None, asked: Heads, num_keys: int) -> Tensor | None:
+def heads_mask(mask: Tensor, asked: Heads, num_keys: int) -> Tensor:
     """Check the mask of a call with several heads, and give it an axis for them.
 
     Args:
@@ -644,8 +617,6 @@ def heads_mask(mask: Tensor | None, asked: Heads, num_keys: int) -> Tensor | Non
     >>> heads_mask(torch.ones(3, 1, 5, dtype=torch.bool), torch.rand(3, 2, 7, 4), 5).shape
     torch.Size([3, 1, 1, 5])
     """
-    if mask is None:
-        return None
     num_examples, num_heads, num_queries, _ = asked.shape
     if isinstance(mask, Tensor) and mask.ndim == 3:
         if mask.shape[0] not in (1, num_examples):
@@ -730,14 +701,17 @@ def look_of(
     fits = q.shape[0] == k.shape[0] and q.shape[3] == k.shape[3] and k.shape[2] > 0
     if not fits or k.shape[1] == 0 or q.shape[1] % k.shape[1]:
         check_same_features(q, k)  # says what is wrong
-    check_values(k, v)
+    if v.shape[:-1] != k.shape[:-1]:
+        check_values(k, v)  # says what is wrong
     if isinstance(mask, Visibility):
         return Look(q, k, v, mask.looking_back() if is_causal else mask, at)
+    if mask is None:
+        return Look(q, k, v, Visibility(causal=is_causal), at)
     shown = heads_mask(mask, q, at.num_keys + at.dropped)
     see = Visibility(causal=is_causal, mask=shown)
-    if shown is not None and shown.ndim == 4 and shown.shape[1] not in (1, k.shape[1]):
+    if shown.ndim == 4 and shown.shape[1] not in (1, k.shape[1]):
         shown = shown.unflatten(1, (k.shape[1], -1)).any(dim=2)  # what none of a group sees
-    if shown is not None and at.dropped and shown.shape[-1] > 1:
+    if at.dropped and shown.shape[-1] > 1:
         shown = shown[..., at.keys(shown.device)]
     k, v = without_hidden(shown, k, v)
     return Look(q, k, v, see, at)
@@ -770,54 +744,3 @@ def without_unweighted(weights: Tensor, values: Tensor) -> Tensor:
     if unweighted.shape[1] != values.shape[1]:
         unweighted = unweighted.unflatten(1, (values.shape[1], -1)).all(dim=2)
     return values.masked_fill(unweighted & ~values.isfinite(), 0.0)
-
-
-def linear_rows(linear: nn.Module, x: Tensor, rows: slice, num_rows: int) -> Tensor:
-    """Apply some rows of a linear map, or all.
-
-    A plain map multiplies by these rows alone; a slice that takes all would still cost the
-    backward. What somebody wrapped, quantized, parametrized or hooked says what it does in a
-    call only: it is called, and its output is cut.
-
-    >>> import torch
-    >>> linear, x = nn.Linear(4, 6), torch.rand(2, 4)
-    >>> first = linear_rows(linear, x, slice(0, 2), num_rows=6)
-    >>> _ = linear.register_forward_hook(lambda linear, given, output: 2 * output)
-    >>> torch.allclose(linear_rows(linear, x, slice(0, 2), num_rows=6), 2 * first)
-    True
-    """
-    if rows == slice(0, num_rows):
-        whole: Tensor = linear(x)
-        return whole
-    if type(linear) is nn.Linear and is_told_by_its_matrix(linear):
-        bias = None if linear.bias is None else linear.bias[rows]
-        return F.linear(x, linear.weight[rows], bias)
-    cut: Tensor = linear(x)[..., rows]
-    return cut
-
-
-def is_told_by_its_matrix(linear: nn.Module) -> bool:
-    """Whether ``weight`` and ``bias`` say all that a call of this module does.
-
-    So it is for an ``nn.Linear`` and for a class that makes its ``weight`` itself, unless
-    somebody looks on by a hook, gave the object another ``forward``, or put a tensor of a kind
-    of its own where the matrix was. Hooks of all modules at once, by which operations are
-    counted, change nothing here: what is counted must be what is computed without them.
-
-    >>> linear = nn.Linear(4, 6)
-    >>> before = is_told_by_its_matrix(linear)
-    >>> _ = linear.register_forward_pre_hook(lambda linear, given: None)
-    >>> before, is_told_by_its_matrix(linear)
-    (True, False)
-    """
-    if not isinstance(linear, nn.Linear):
-        return False
-    watched = (
-        linear._forward_hooks
-        or linear._forward_pre_hooks
-        or linear._backward_hooks
-        or linear._backward_pre_hooks
-        or "forward" in linear.__dict__
-    )
-    own = type(linear) is nn.Linear or "weight" in vars(type(linear))
-    return own and not watched and type(linear.weight) in (Tensor, nn.Parameter)

@@ -3,7 +3,6 @@
 from copy import deepcopy
 
 import torch
-from torch import Tensor
 
 from attention_book.attention.multi_head import MultiHeadAttention
 
@@ -38,7 +37,6 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
         )
     pooled = MultiHeadAttention(
         d_model=attention.d_model,
-        fused=False,
         num_heads=attention.num_heads,
         num_kv_heads=num_kv_heads,
         d_k=attention.d_k,
@@ -55,30 +53,13 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     with torch.no_grad():
         if attention.sinks is not None and pooled.sinks is not None:
             pooled.sinks.copy_(attention.sinks)
-        for name, whole in _projections(attention).items():
-            part: Tensor = pooled.get_parameter(name)
-            shared = whole.unflatten(0, (attention.num_heads, -1))
-            if name.startswith(("W_k", "W_v")):
-                shared = shared.unflatten(0, (num_kv_heads, -1)).mean(dim=1)
-            part.copy_(shared.flatten(0, 1))
+        for name in ("W_q", "W_k", "W_v", "W_o"):
+            for kind, each in attention.get_submodule(name).named_parameters():
+                if name in ("W_k", "W_v"):  # (group, head of the group, feature, …)
+                    heads = each.unflatten(0, (num_kv_heads, -1, attention.d_k))
+                    each = heads.mean(dim=1).flatten(0, 1)
+                pooled.get_parameter(f"{name}.{kind}").copy_(each)
     return pooled.train(attention.training)
-
-
-def _projections(attention: MultiHeadAttention) -> dict[str, Tensor]:
-    """Return the parameters under the names of separate projections."""
-    named: dict[str, Tensor] = {
-        f"W_o.{kind}": each for kind, each in attention.W_o.named_parameters()
-    }
-    if not attention.fused:
-        linears = {name: getattr(attention, name) for name in ("W_q", "W_k", "W_v")}
-        return named | {
-            f"{name}.{kind}": each
-            for name, linear in linears.items()
-            for kind, each in linear.named_parameters()
-        }
-    for kind, each in attention.W_qkv.named_parameters():
-        named |= dict(zip((f"W_{x}.{kind}" for x in "qkv"), each.chunk(3), strict=True))
-    return named
 
 
 __all__ = ["pooled_heads"]

@@ -119,10 +119,8 @@ class Visibility:
         """
         return cls(causal=causal, mask=None if real is None else real[:, None, None, :])
 
-    def within(self, window: int | None, num_first: int = 0) -> "Visibility":
+    def within(self, window: int, num_first: int = 0) -> "Visibility":
         """Return the same, seen through a window."""
-        if window is None:
-            return self
         return Visibility(causal=self.causal, window=window, num_first=num_first, mask=self.mask)
 
     def looking_back(self) -> "Visibility":

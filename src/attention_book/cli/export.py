@@ -18,7 +18,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.languages import short_code, written_as
 from attention_book.live.export import export as write_files
 from attention_book.live.exported import Exported, Origin, Subwords, copied
-from attention_book.models import Seq2Seq, Transformer
+from attention_book.models import Seq2Seq, Transformer, TransformerConfig
 from attention_book.runs.corpus import Split, read_lines
 from attention_book.runs.loading import Which
 from attention_book.runs.settings import DataSettings
@@ -37,6 +37,23 @@ _TERMS = {
         "https://creativecommons.org/licenses/by/2.0/fr/",
     ),
 }
+
+
+#: Settings of which the page's engine knows the usual value alone.
+_OF_2017 = (
+    "num_kv_heads",
+    "d_k",
+    "feed_forward",
+    "feed_forward_bias",
+    "norm_kind",
+    "norm_bias",
+    "eps",
+    "qk_norm",
+    "windows",
+    "sinks",
+    "scale",
+    "output_bias",
+)
 
 
 def missing_for_a_page(found: Learned) -> list[Bilingual]:
@@ -58,20 +75,14 @@ def missing_for_a_page(found: Learned) -> list[Bilingual]:
                 Bilingual(f"注意力 {config.attention}", f"the attention {config.attention}")
             )
         return missing
-    for lacking, text in (
-        (config.activation != "relu", Bilingual("激活函数 GELU", "the activation GELU")),
-        (config.eps != 1e-5, Bilingual("另一个 eps", "another eps")),
-        (
-            not config.feed_forward_bias,
-            Bilingual("没有偏置的前馈网络", "feed-forward networks without biases"),
-        ),
-        (
-            config.ends_in_norm != (config.norm == "pre"),
-            Bilingual("与归一化的次序不配的末尾归一化", "a final norm other than the order's"),
-        ),
-    ):
-        if lacking:
-            missing.append(text)
+    usual = TransformerConfig(source_vocabulary=1, target_vocabulary=1)
+    for name in _OF_2017:
+        if (value := getattr(config, name)) != getattr(usual, name):
+            missing.append(Bilingual(f"设置 {name} = {value}", f"the setting {name} = {value}"))
+    if config.norm == "both" or config.ends_in_norm != (config.norm == "pre"):
+        missing.append(
+            Bilingual("与归一化的次序不配的末尾归一化", "a final norm other than the order's")
+        )
     if config.positions not in ("sinusoidal", "none"):
         missing.append(
             Bilingual(f"位置编码 {config.positions}", f"the positions {config.positions}")

@@ -41,9 +41,9 @@ from attention_book.inspection import (
 from attention_book.live import HeadViewer
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
 from attention_book.models import Pretrained, Transformer, load_pretrained
-from attention_book.models.decoder.pretrained.load import SpecialTokensTwice
-from attention_book.models.decoder.pretrained.names import name_in_files
 from attention_book.models.evaluating import evaluating
+from attention_book.models.pretrained.load import SpecialTokensTwice
+from attention_book.models.pretrained.names import name_in_files
 from attention_book.runs.ddp import device_named
 from attention_book.runs.loading import Which
 from attention_book.text import Batch, ParallelData, SentencePair
@@ -336,7 +336,7 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
     seen = {name: [each.cpu() for each in maps] for name, maps in seen.items()}
     tokens = tuple(found.tokens(ids[0].tolist()))
     layers = tuple(
-        _look(seen[f"blocks.{layer}.attention"][0][0], layer, config.window(layer))
+        _look(seen[f"stack.layers.{layer}.self_attention"][0][0], layer, config.window(layer))
         for layer in range(config.num_layers)
     )
     viewer = HeadViewer(seen, tokens=tokens, spelling="text")

@@ -386,6 +386,7 @@ _PHRASES = _compiled(
         ("the shapes {a} and {b} for {c:d} drafted words", "{c} 个草稿词的形状 {a} 和 {b}"),
         ("the shapes {a}", "形状 {a}"),
         ("the shape {a}", "形状 {a}"),
+        ("an output of the shape {a}", "形状是 {a} 的输出"),
         ("the target's {a}", "大模型的 {a}"),
         ("{a} for each of {b:d} layers", "{b} 层各一个 {A}"),
         ("no such tensor", "没有这个张量"),

@@ -23,8 +23,8 @@ def special_ids(model: object) -> SpecialIds:
 def end_ids(model: object) -> tuple[int, ...]:
     """Return all tokens that end a text: one or several as the settings say, or ``<eos>`` alone.
 
-    >>> from attention_book.models import DecoderConfig, DecoderLanguageModel
-    >>> end_ids(DecoderLanguageModel(DecoderConfig(vocabulary=9, eos=3, ends=(3, 7))))
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> end_ids(LanguageModel(LanguageConfig.today(vocabulary=9, eos=3, ends=(3, 7))))
     (3, 7)
     """
     settings = getattr(model, "config", model)

@@ -155,8 +155,9 @@ def check_sequence(name: str, tensor: Tensor, size: int) -> None:
         TypeError: if it is no floating point tensor.
         ValueError: if its shape is another.
     """
-    check_floating(name, tensor)
-    if tensor.ndim != 3 or tensor.shape[-1] != size:
+    floating = isinstance(tensor, Tensor) and tensor.is_floating_point()
+    if not (floating and tensor.ndim == 3 and tensor.shape[-1] == size):
+        check_floating(name, tensor)
         raise ValueError(
             f"{name}: expected the axes (batch, position, feature) with {size} features, "
             f"got the shape {tuple(tensor.shape)}"

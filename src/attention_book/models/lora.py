@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attention_book.foundations.checks import check_positive, check_sizes
 from attention_book.models.tied import TiedModel
-
-_PARTS = {"W_q": 0, "W_k": 1, "W_v": 2}
 
 
 class LoRA(nn.Linear):
@@ -34,12 +31,11 @@ class LoRA(nn.Linear):
         base: The linear map to change; its parameters are frozen.
         rank: :math:`r`.
         alpha: :math:`\\alpha`; as large as ``rank`` when None, which makes the factor 1.
-        rows: Which outputs change, for the queries' rows of a fused ``W_qkv``; all when None.
 
     Raises:
         TypeError: if ``base`` is no ``nn.Linear``.
-        ValueError: if ``rank`` is below 1 or above what the changed rows can use, ``alpha``
-            is not positive, or ``rows`` are not some of the rows, one after the other.
+        ValueError: if ``rank`` is below 1 or above the rank of any change, or ``alpha`` is not
+            positive.
 
     >>> base = nn.Linear(6, 4)
     >>> lora, x = LoRA(base, rank=2), torch.rand(3, 6)
@@ -52,34 +48,25 @@ class LoRA(nn.Linear):
     True
     """
 
-    def __init__(
-        self,
-        base: nn.Linear,
-        *,
-        rank: int,
-        alpha: float | int | None = None,
-        rows: slice | None = None,
-    ) -> None:
+    def __init__(self, base: nn.Linear, *, rank: int, alpha: float | int | None = None) -> None:
         """Freeze the map, and create its change."""
         if not isinstance(base, nn.Linear):
             raise TypeError(f"base: expected an nn.Linear, got {type(base).__name__}")
         super(nn.Linear, self).__init__()  # no matrix of its own
         self.in_features, self.out_features = base.in_features, base.out_features
-        self.rows = _checked_rows(rows, base.out_features)
-        num_rows = self.rows.stop - self.rows.start
-        _check_rank(rank, min(base.in_features, num_rows))
+        _check_rank(rank, min(base.in_features, base.out_features))
         self.rank, self.alpha = rank, float(rank if alpha is None else alpha)
         check_positive("alpha", self.alpha)
         self.base = base.requires_grad_(False)
         like = base.weight
         self.A = nn.Parameter(like.new_empty(rank, base.in_features))
-        self.B = nn.Parameter(like.new_zeros(num_rows, rank))
+        self.B = nn.Parameter(like.new_zeros(base.out_features, rank))
         nn.init.normal_(self.A, std=base.in_features**-0.5)
 
     def forward(self, input: Float[Tensor, "*batch d_in"]) -> Float[Tensor, "*batch d_out"]:
         """Return the old map's output plus the change."""
         low = input @ self.A.mT
-        output: Tensor = self.base(input) + self.scale * low @ self._all_rows(self.B).mT
+        output: Tensor = self.base(input) + self.scale * low @ self.B.mT
         return output
 
     @property
@@ -90,7 +77,7 @@ class LoRA(nn.Linear):
     @property
     def weight(self) -> Float[Tensor, "d_out d_in"]:  # type: ignore[override]
         """The matrix with its change, :math:`W + \\frac{\\alpha}{r} BA`."""
-        return self.base.weight + self.scale * self._all_rows(self.B) @ self.A
+        return self.base.weight + self.scale * self.B @ self.A
 
     @property
     def bias(self) -> Tensor | None:  # type: ignore[override]
@@ -115,41 +102,31 @@ class LoRA(nn.Linear):
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""
-        every = self.rows == slice(0, self.out_features)
-        rows = "" if every else f", rows={self.rows.start}:{self.rows.stop}"
-        return f"rank={self.rank}, alpha={self.alpha:g}{rows}"
+        return f"rank={self.rank}, alpha={self.alpha:g}"
 
     def check_state(self, state: Mapping[str, Tensor], prefix: str = "") -> None:
         """Check that saved numbers mean here what they meant where they were saved.
 
         Args:
-            state: What ``state_dict`` returned: with A and B it holds :math:`\\alpha` and which
-                rows change.
+            state: What ``state_dict`` returned: with A and B it holds :math:`\\alpha`.
             prefix: What the names of this module's own begin with.
 
         Raises:
-            ValueError: if :math:`\\alpha` or the rows are others.
+            ValueError: if :math:`\\alpha` is another.
         """
-        for name, own in self._meaning().items():
-            saved = state.get(prefix + name)
-            if saved is not None and saved.tolist() != own.tolist():
-                raise ValueError(
-                    f"{prefix}{name}: expected {own.tolist()}, as this model was given by "
-                    f"add_lora, got {saved.tolist()}; give this model the saved one's changes"
-                )
-
-    def _meaning(self) -> dict[str, Tensor]:
-        """Return what decides what A and B mean, as tensors that no cast reaches."""
-        return {
-            "alpha": torch.tensor(self.alpha, dtype=torch.float64),
-            "rows": torch.tensor([self.rows.start, self.rows.stop]),
-        }
+        saved = state.get(f"{prefix}alpha")
+        if saved is not None and saved.item() != self.alpha:
+            raise ValueError(
+                f"{prefix}alpha: expected {self.alpha}, as this model was given by add_lora, "
+                f"got {saved.item()}; give this model the saved one's changes"
+            )
 
     def _save_to_state_dict(
         self, destination: dict[str, Any], prefix: str, keep_vars: bool
     ) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination |= {prefix + name: value for name, value in self._meaning().items()}
+        # A tensor that no cast of the model reaches.
+        destination[f"{prefix}alpha"] = torch.tensor(self.alpha, dtype=torch.float64)
 
     def _load_from_state_dict(
         self,
@@ -165,8 +142,8 @@ class LoRA(nn.Linear):
             self.check_state(state_dict, prefix)
         except ValueError as error:
             error_msgs.append(str(error))
-        names = [prefix + name for name in self._meaning()]
-        missing_keys += [name for name in names if name not in state_dict]
+        if f"{prefix}alpha" not in state_dict:
+            missing_keys.append(f"{prefix}alpha")
         super()._load_from_state_dict(
             state_dict,
             prefix,
@@ -176,22 +153,16 @@ class LoRA(nn.Linear):
             unexpected_keys,
             error_msgs,
         )
-        for name in names:
-            if name in unexpected_keys:
-                unexpected_keys.remove(name)
-
-    def _all_rows(self, some: Tensor) -> Tensor:
-        """Put zeros where the rows do not change."""
-        return F.pad(some, (0, 0, self.rows.start, self.out_features - self.rows.stop))
+        if f"{prefix}alpha" in unexpected_keys:
+            unexpected_keys.remove(f"{prefix}alpha")
 
 
 class _Place(NamedTuple):
-    """Where a linear map stands in a model, and which of its rows are meant."""
+    """Where a linear map stands in a model."""
 
     owner: nn.Module
     name: str
     path: str
-    rows: slice | None
 
 
 def add_lora(
@@ -199,9 +170,7 @@ def add_lora(
 ) -> list[str]:
     """Freeze a model, and let the linear maps with these names change, each by a :class:`LoRA`.
 
-    The model is changed in place, and computes the same as before until it is trained. "W_q",
-    "W_k" and "W_v" are found in a fused ``W_qkv`` too: there they are some of its rows, and
-    stand in the order of the rows, whatever the order of the names.
+    The model is changed in place, and computes the same as before until it is trained.
 
     Args:
         model: Any module; all its parameters are frozen.
@@ -232,15 +201,11 @@ def add_lora(
     if not places:
         raise ValueError("targets: expected at least one name, got none")
     for place in places:  # refuse before anything has changed
-        LoRA(_like(place), rank=rank, alpha=alpha, rows=place.rows)
+        LoRA(_like(place), rank=rank, alpha=alpha)
     model.requires_grad_(False)
-    for place in places:
-        owner, name = place.owner, place.name
-        while _stands_behind(getattr(owner, name), place.rows):
-            owner, name = getattr(owner, name), "base"
+    for owner, name, _ in places:
         base = getattr(owner, name)
-        setattr(owner, name, LoRA(base, rank=rank, alpha=alpha, rows=place.rows))
-        getattr(owner, name).train(base.training)
+        setattr(owner, name, LoRA(base, rank=rank, alpha=alpha).train(base.training))
     for _, change in _changes(model):
         change.A.requires_grad_(True)
         change.B.requires_grad_(True)
@@ -283,8 +248,7 @@ def lora_state(model: nn.Module) -> dict[str, Tensor]:
 
     The numbers mean nothing without the matrix that they change and :math:`\\alpha`. So these are
     in it too, in the names of tensors without a number: for each map its ``alpha`` and, as
-    ``base``, the signs of 64 numbers of its matrix, in whatever precision. A change of some rows
-    of a fused matrix is named by these rows, as :func:`add_lora` names it.
+    ``base``, the signs of 64 numbers of its matrix, in whatever precision.
 
     >>> from attention_book.attention import MultiHeadAttention
     >>> attention = MultiHeadAttention(d_model=8, num_heads=2)
@@ -351,41 +315,22 @@ def load_lora(model: nn.Module, state: Mapping[str, Tensor]) -> None:
 
 
 def _found(model: nn.Module, target: str) -> list[_Place]:
-    """Return every place of a linear map with this name, or of its rows in a fused one."""
-    places = []
-    for path, owner in model.named_modules():
-        children = {} if isinstance(owner, LoRA) else dict(owner.named_children())
-        fused = children.get("W_qkv") if target in _PARTS else None
-        if isinstance(children.get(target), nn.Linear):
-            places.append(_Place(owner, target, _joined(path, target), None))
-        elif isinstance(fused, nn.Linear):
-            rows = _rows_of(target, fused, children.get("W_o"))
-            places.append(_Place(owner, "W_qkv", _joined(path, target), rows))
+    """Return every place of a linear map with this name."""
+    places = [
+        _Place(owner, target, _joined(path, target))
+        for path, owner in model.named_modules()
+        if not isinstance(owner, LoRA)
+        and isinstance(dict(owner.named_children()).get(target), nn.Linear)
+    ]
     if not places:
         raise ValueError(f"targets: expected names of the model's linear maps, got {target!r}")
     return places
-
-
-def _rows_of(target: str, fused: nn.Linear, output: nn.Module | None) -> slice:
-    """Return the rows of the queries, the keys or the values in a fused matrix."""
-    if not isinstance(output, nn.Linear):
-        raise TypeError(f"W_o: expected an nn.Linear, got {type(output).__name__}")
-    d_queries = output.in_features  # the heads' outputs are as many as their queries
-    d_kv = (fused.out_features - d_queries) // 2
-    ends = [0, d_queries, d_queries + d_kv, d_queries + 2 * d_kv]
-    which = _PARTS[target]
-    return slice(ends[which], ends[which + 1])
 
 
 def _like(place: _Place) -> nn.Linear:
     """Return a map of the same sizes that takes no memory."""
     base = getattr(place.owner, place.name)
     return nn.Linear(base.in_features, base.out_features, device="meta")
-
-
-def _stands_behind(module: nn.Module, rows: slice | None) -> bool:
-    """Whether a change of these rows goes below this one: the first rows are innermost."""
-    return isinstance(module, LoRA) and rows is not None and module.rows.start > rows.start
 
 
 def _changes(model: nn.Module) -> Iterator[tuple[str, LoRA]]:
@@ -395,22 +340,10 @@ def _changes(model: nn.Module) -> Iterator[tuple[str, LoRA]]:
         if isinstance(owner, LoRA):
             continue
         for name, child in owner.named_children():
-            seen: list[str] = []
+            place = _joined(path, name)
             while isinstance(child, LoRA):
-                seen.append(_joined(path, _name_of(name, child, owner)))
-                yield seen[-1] + ".base" * (seen.count(seen[-1]) - 1), child
-                child = child.base
-
-
-def _name_of(name: str, change: LoRA, owner: nn.Module) -> str:
-    """Return what is changed: a map, or those of its rows that are a map of the paper's."""
-    if change.rows == slice(0, change.out_features):
-        return name
-    if name == "W_qkv":
-        for part in _PARTS:
-            if change.rows == _rows_of(part, change, owner.get_submodule("W_o")):
-                return part
-    return f"{name}[{change.rows.start}:{change.rows.stop}]"
+                yield place, child
+                child, place = child.base, f"{place}.base"
 
 
 def _signs(change: LoRA) -> int:
@@ -418,9 +351,9 @@ def _signs(change: LoRA) -> int:
     base: nn.Linear = change
     while isinstance(base, LoRA):
         base = base.base
-    rows = base.weight.detach()[change.rows].flatten()
-    places = torch.linspace(0, len(rows) - 1, 64, dtype=torch.float64).long()
-    return sum(1 << place for place, sign in enumerate((rows[places] > 0).tolist()) if sign)
+    numbers = base.weight.detach().flatten()
+    places = torch.linspace(0, len(numbers) - 1, 64, dtype=torch.float64).long()
+    return sum(1 << place for place, sign in enumerate((numbers[places] > 0).tolist()) if sign)
 
 
 def _check_meaning(path: str, change: LoRA, told: Mapping[str, str]) -> None:
@@ -447,15 +380,6 @@ def _check_meaning(path: str, change: LoRA, told: Mapping[str, str]) -> None:
 
 def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _checked_rows(rows: slice | None, out_features: int) -> slice:
-    if rows is None:
-        return slice(0, out_features)
-    start, stop, step = rows.indices(out_features)
-    if step != 1 or start >= stop or rows not in (slice(start, stop), slice(start, stop, 1)):
-        raise ValueError(f"rows: expected some of {out_features} rows, start:stop, got {rows}")
-    return slice(start, stop)
 
 
 def _check_rank(rank: int, largest: int) -> None:

@@ -76,12 +76,28 @@ class Translator(Protocol[Memory, State]):
         ...
 
 
+def check_one_each(token: StepIds, batch_size: int) -> None:
+    """Check that a step got one token for each text.
+
+    >>> import torch
+    >>> check_one_each(torch.tensor([4, 5]), batch_size=2)
+
+    Raises:
+        ValueError: if there are not as many tokens as texts.
+    """
+    if token.shape != (batch_size,):
+        raise ValueError(
+            f"token: expected one for each of {batch_size} texts, "
+            f"got the shape {tuple(token.shape)}"
+        )
+
+
 @runtime_checkable
 class Writer(Protocol[State], metaclass=Fitting):
     """A model that reads a text token by token, and says at each what may follow.
 
-    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
-    >>> isinstance(CausalLanguageModel(LanguageModelConfig(vocabulary=10)), Writer)
+    >>> from attention_book.models import LanguageModel, LanguageConfig, NgramModel
+    >>> isinstance(LanguageModel(LanguageConfig(vocabulary=10)), Writer)
     True
     >>> isinstance(NgramModel.count([[4, 5]], order=2, vocabulary=10), Writer)
     True
@@ -107,8 +123,8 @@ class Writer(Protocol[State], metaclass=Fitting):
 class Reader(Writer[State], Protocol[State]):
     """A writer that reads several tokens at once; the law: as step by step.
 
-    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig, NgramModel
-    >>> isinstance(CausalLanguageModel(LanguageModelConfig(vocabulary=10)), Reader)
+    >>> from attention_book.models import LanguageModel, LanguageConfig, NgramModel
+    >>> isinstance(LanguageModel(LanguageConfig(vocabulary=10)), Reader)
     True
     >>> isinstance(NgramModel.count([[4, 5]], order=2, vocabulary=10), Reader)
     False

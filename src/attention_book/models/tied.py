@@ -16,13 +16,13 @@ class TiedModel(ResettableModel):
     assignment) leaves a config that says ``tied``, and a file of it would be read as another
     model. So saving and loading compare the matrices, and refuse two where the config says one.
 
-    >>> from attention_book.models import LanguageModelConfig, MaskedLanguageModel
-    >>> model = MaskedLanguageModel(LanguageModelConfig(vocabulary=10, tied=True))
-    >>> model.readout.weight = nn.Parameter(2 * model.embedding.weight.detach())
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> model = LanguageModel(LanguageConfig(vocabulary=10, tied=True))
+    >>> model.readout.weight = nn.Parameter(2 * model.stack.embedding.weight.detach())
     >>> model.state_dict()
     Traceback (most recent call last):
-    ValueError: readout.weight: expected the matrix of embedding, for the model's config ties \
-them, got another; call untie() to have the config say so, or tie() to take the embedding's
+    ValueError: readout.weight: expected the matrix of stack.embedding, for the model's config \
+ties them, got another; call untie() to have the config say so, or tie() to take the embedding's
     >>> model.untie()
     >>> model.config.tied, len(model.state_dict()) > 0
     (False, True)
@@ -40,8 +40,11 @@ them, got another; call untie() to have the config say so, or tie() to take the 
         self.register_load_state_dict_post_hook(_tie_again)
 
     def tied_places(self) -> tuple[str, ...]:
-        """Return where the one matrix stands by the config, the output layer last; or nothing."""
-        return ("embedding", "readout") if self.says("tied") else ()
+        """Return where the one matrix stands by the config, the output layer last; or nothing.
+
+        Each model says its own.
+        """
+        raise NotImplementedError
 
     def says(self, setting: str) -> bool:
         """Whether the config has such a setting, and it is on."""

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attention_book.attention import MultiHeadAttention
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.foundations.seed import check_seed, mixed
@@ -39,9 +40,9 @@ def xavier_(model: Module) -> Module:
     .. math:: W \\sim U(-a, a), \\qquad a = \\sqrt{\\frac{6}{n_\\text{in} + n_\\text{out}}}
 
     Glorot and Bengio (2010), equation 16. Embeddings and biases stay as they are,
-    and so does an output layer that is tied to an embedding. A GRU keeps the matrices of
-    its three gates on top of each other, multi-head attention those of its queries, keys
-    and values, and they are drawn as the one matrix that they are stored as.
+    and so does an output layer that is tied to an embedding. The matrices of a GRU's three
+    gates, and those of the queries, keys and values of an attention, are drawn as one matrix,
+    one on top of the other, as torch's own modules do.
 
     Args:
         model: Changed, and returned.
@@ -53,12 +54,26 @@ def xavier_(model: Module) -> Module:
     embeddings = {
         id(module.weight) for module in model.modules() if isinstance(module, nn.Embedding)
     }
+    drawn: set[nn.Module] = set()
     for module in model.modules():
-        if isinstance(module, nn.Linear | nn.GRU | nn.GRUCell):
+        if isinstance(module, MultiHeadAttention):
+            linears = [module.W_q, module.W_k, module.W_v]
+            plain = all(type(linear) is nn.Linear for linear in linears)
+            if plain and len({linear.in_features for linear in linears}) == 1:
+                _draw_as_one([linear.weight for linear in linears])
+                drawn.update(linears)
+        elif isinstance(module, nn.Linear | nn.GRU | nn.GRUCell) and module not in drawn:
             for name, parameter in module.named_parameters(recurse=False):
                 if name.startswith("weight") and id(parameter) not in embeddings:
                     nn.init.xavier_uniform_(parameter)
     return model
+
+
+@torch.no_grad()
+def _draw_as_one(parts: list[Tensor]) -> None:
+    joined = nn.init.xavier_uniform_(torch.cat(parts))
+    for part, rows in zip(parts, joined.split([len(part) for part in parts]), strict=True):
+        part.copy_(rows)
 
 
 class EarlyStopping:

@@ -15,7 +15,7 @@ from attention_book.foundations.checks import (
     reject_where,
 )
 from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, TokenIds, TokenMask
-from attention_book.models import MaskedLanguageModel
+from attention_book.models import LanguageModel
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, MaskedTokens, ParallelData
@@ -145,8 +145,8 @@ def next_token_loss(model: Guess, tokens: TokenIds, real: TokenMask) -> Float[Te
         real: False = padding.
 
     >>> import torch
-    >>> from attention_book.models import CausalLanguageModel, LanguageModelConfig
-    >>> model = CausalLanguageModel(LanguageModelConfig(vocabulary=10))
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> model = LanguageModel(LanguageConfig(vocabulary=10))
     >>> tokens = torch.tensor([[2, 7, 3]])
     >>> next_token_loss(model, tokens, tokens > 0).item() > 0
     True
@@ -155,7 +155,7 @@ def next_token_loss(model: Guess, tokens: TokenIds, real: TokenMask) -> Float[Te
 
 
 def hidden_token_loss(
-    model: MaskedLanguageModel, hidden: MaskedTokens, tokens: TokenIds, real: TokenMask
+    model: LanguageModel, hidden: MaskedTokens, tokens: TokenIds, real: TokenMask
 ) -> Float[Tensor, ""]:
     """Return the mean cross-entropy of the tokens that were chosen, and of no other, in nats.
 
@@ -170,8 +170,8 @@ def hidden_token_loss(
     Where nothing was chosen, the loss is 0.
 
     >>> import torch
-    >>> from attention_book.models import LanguageModelConfig
-    >>> model = MaskedLanguageModel(LanguageModelConfig(vocabulary=10))
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> model = LanguageModel(LanguageConfig(vocabulary=10, causal=False))
     >>> tokens = torch.tensor([[2, 7, 3]])
     >>> hidden = MaskedTokens(torch.tensor([[2, 9, 3]]), tokens == 7)
     >>> hidden_token_loss(model, hidden, tokens, tokens > 0).item() > 0

@@ -38,7 +38,6 @@ class Case:
     scheme: str
     window: int | None
     num_first: int
-    fused: bool
     bias: bool
     padding: tuple[int, ...]
     side: str
@@ -72,7 +71,6 @@ class Case:
             "d_model": self.d_model,
             "num_heads": heads,
             "num_kv_heads": self.groups,
-            "fused": self.fused,
             "bias": self.bias,
             "positions": positions,
         }
@@ -102,7 +100,6 @@ def cases(draw: st.DrawFn) -> Case:
         scheme=draw(st.sampled_from(SCHEMES)),
         window=draw(st.none() | st.integers(1, 20)) if near else None,
         num_first=draw(st.integers(0, 3)) if near else 0,
-        fused=draw(st.booleans()),
         bias=draw(st.booleans()),
         padding=tuple(draw(st.lists(st.integers(0, length), min_size=1, max_size=3))),
         side=draw(st.sampled_from(["left", "right"])),
@@ -118,16 +115,10 @@ def cases(draw: st.DrawFn) -> Case:
 
 def projections(module: MultiHeadAttention, x: torch.Tensor) -> list[torch.Tensor]:
     """Queries, keys and values, each (batch, head, place, d_k)."""
-    if module.fused:
-        d_q, d_kv = module.num_heads * module.d_k, module.num_kv_heads * module.d_k
-        rows = [slice(0, d_q), slice(d_q, d_q + d_kv), slice(d_q + d_kv, None)]
-        maps = [(module.W_qkv.weight[r], module.W_qkv.bias, r) for r in rows]
-    else:
-        whole = slice(None)
-        maps = [(w.weight, w.bias, whole) for w in (module.W_q, module.W_k, module.W_v)]
     found = []
-    for weight, bias, rows in maps:
-        y = x @ weight.double().T + (0 if bias is None else bias[rows].double())
+    for linear in (module.W_q, module.W_k, module.W_v):
+        bias = 0 if linear.bias is None else linear.bias.double()
+        y = x @ linear.weight.double().T + bias
         found.append(y.unflatten(-1, (-1, module.d_k)).transpose(1, 2))
     return found
 

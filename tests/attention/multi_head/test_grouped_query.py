@@ -38,7 +38,7 @@ POSITIONS = {
 
 def make(key_value_heads=2, **settings):
     sizes = {"d_model": D_MODEL, "num_heads": HEADS, "num_kv_heads": key_value_heads}
-    return MultiHeadAttention(fused=False, **sizes | settings).double()
+    return MultiHeadAttention(**sizes | settings).double()
 
 
 def draw():
@@ -123,7 +123,7 @@ def test_equal_to_torch_with_grouped_heads():
 @pytest.mark.parametrize("kind", POSITIONS)
 def test_as_many_keys_as_heads_is_multi_head_attention(kind, bias):
     whole = MultiHeadAttention(
-        d_model=D_MODEL, num_heads=HEADS, fused=False, bias=bias, positions=POSITIONS[kind]()
+        d_model=D_MODEL, num_heads=HEADS, bias=bias, positions=POSITIONS[kind]()
     ).double()
     attention = make(HEADS, bias=bias, positions=whole.positions)
     attention.load_state_dict(whole.state_dict())
@@ -144,7 +144,7 @@ def attention(request):
 def repeated(attention):
     """Multi-head attention whose heads of one group have equal keys and values."""
     whole = MultiHeadAttention(
-        d_model=D_MODEL, num_heads=HEADS, fused=False, bias=True, positions=attention.positions
+        d_model=D_MODEL, num_heads=HEADS, bias=True, positions=attention.positions
     ).double()
     state = attention.state_dict()
     for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):

@@ -52,20 +52,9 @@ def some_mask(*batch):
     return mask
 
 
-def unfused(module):
-    """Create a module with separate projections and the same parameters."""
-    twin = make(fused=False, bias=True, positions=module.positions)
-    for name in ("weight", "bias"):
-        for letter, rows in zip("qkv", getattr(module.W_qkv, name).chunk(3), strict=True):
-            getattr(getattr(twin, f"W_{letter}"), name).data.copy_(rows)
-    twin.W_o = module.W_o
-    return twin
-
-
-@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
-def test_equal_to_torch(fused, bias):
-    ours = make(fused=fused, bias=bias)
+def test_equal_to_torch(bias):
+    ours = make(bias=bias)
     theirs = attention_to_torch(ours)
     x, y, z = draw()
     for queries, keys, values in [(x, x, x), (x, y, y), (x, y, z), (x, x, x.clone())]:
@@ -103,25 +92,17 @@ def test_gradients_are_those_of_torch():
     theirs, x = attention_to_torch(ours), draw()[0].requires_grad_()
     upstream = torch.randn_like(x)
     mask = mask[:, :QUERIES]
-    mine = torch.autograd.grad(ours(x, x, x, mask), [x, ours.W_qkv.weight], upstream)
+    maps = [ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]
+    by_x, *by_maps = torch.autograd.grad(ours(x, x, x, mask), [x, *maps], upstream)
     output, _ = theirs(x, x, x, attn_mask=~mask, need_weights=False)
     expected = torch.autograd.grad(output, [x, theirs.in_proj_weight], upstream)
-    torch.testing.assert_close(mine, expected)
+    torch.testing.assert_close((by_x, torch.cat(by_maps)), expected)
 
 
 @pytest.fixture(params=POSITIONS)
 def attention(request):
     torch.manual_seed(1)
     return make(bias=True, positions=POSITIONS[request.param]())
-
-
-def test_fused_and_separate_projections_agree(attention):
-    x, y, z = draw()
-    separate, mask = unfused(attention), some_mask(BATCH)
-    for queries, keys, values in [(x, x, x), (x, y, None), (x, y, z), (x, z, z)]:
-        seen = mask[..., : keys.shape[1]]
-        expected = separate(queries, keys, values, seen)
-        torch.testing.assert_close(attention(queries, keys, values, seen), expected)
 
 
 def test_the_output_is_the_combination_of_the_weights(attention):
@@ -224,15 +205,15 @@ def test_heads_may_change_places():
     features = torch.arange(D_MODEL).view(HEADS, D_K)[order].flatten()
     with torch.no_grad():
         for name in ("weight", "bias"):
-            stacked = getattr(attention.W_qkv, name)
-            parts = stacked.view(3, D_MODEL, -1)[:, features]
-            stacked.copy_(parts.reshape(stacked.shape))
+            for linear in (attention.W_q, attention.W_k, attention.W_v):
+                rows = getattr(linear, name)
+                rows.copy_(rows[features])
         attention.W_o.weight.copy_(attention.W_o.weight[:, features])
     torch.testing.assert_close(attention(*tensors), expected)
 
 
 def test_one_head_is_self_attention_and_a_projection():
-    attention = make(num_heads=1, fused=False)
+    attention = make(num_heads=1)
     single = SelfAttention(d_model=D_MODEL).double()
     for name in ("W_q", "W_k", "W_v"):
         getattr(single, name).load_state_dict(getattr(attention, name).state_dict())
@@ -242,7 +223,7 @@ def test_one_head_is_self_attention_and_a_projection():
 
 
 def test_each_head_is_a_self_attention_of_its_own():
-    attention, x = make(fused=False, bias=True), draw()[0]
+    attention, x = make(bias=True), draw()[0]
     heads = []
     for head in range(HEADS):
         single = SelfAttention(d_model=D_MODEL, d_k=D_K, d_v=D_K, bias=True).double()
@@ -265,15 +246,11 @@ def test_the_number_of_heads_changes_no_parameter():
             for name, weight in make(num_heads=num_heads).state_dict().items()
         }
     assert all(each == names[1] for each in names.values())
-    assert names[1] == {
-        "W_qkv.weight": (3 * D_MODEL, D_MODEL),
-        "W_o.weight": (D_MODEL, D_MODEL),
-    }
-    assert list(make(fused=False).state_dict()) == [f"W_{letter}.weight" for letter in "qkvo"]
+    assert names[1] == {f"W_{letter}.weight": (D_MODEL, D_MODEL) for letter in "qkvo"}
 
 
 def test_the_scale_multiplies_the_scores():
-    attention, (queries, keys, _) = make(scale=0.5, fused=False), draw()
+    attention, (queries, keys, _) = make(scale=0.5), draw()
     asked, compared = split_heads(attention.W_q(queries), 3), split_heads(attention.W_k(keys), 3)
     expected = (0.5 * asked @ compared.mT).softmax(-1)
     torch.testing.assert_close(attention.weights(queries, keys), expected)
@@ -386,9 +363,8 @@ class _UnitNorm(torch.nn.Module):
         return self.weight * torch.nn.functional.normalize(heads, dim=-1)
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_heads_of_a_size_of_their_own(fused):
-    attention = make(d_k=4, num_kv_heads=1, fused=fused)
+def test_heads_of_a_size_of_their_own():
+    attention = make(d_k=4, num_kv_heads=1)
     x = draw()[0]
     assert attention.project(x).keys.shape == (BATCH, 1, QUERIES, 4)
     whole = attention(x, x, is_causal=True)
@@ -399,17 +375,11 @@ def test_heads_of_a_size_of_their_own(fused):
     assert "d_k=4" in repr(attention)
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_norms_of_queries_and_keys_come_before_the_positions(fused):
+def test_norms_of_queries_and_keys_come_before_the_positions():
     norms = _UnitNorm(D_K), _UnitNorm(D_K)
-    attention = make(
-        fused=fused, positions=RotaryPositions(d_k=D_K), query_norm=norms[0], key_norm=norms[1]
-    )
+    attention = make(positions=RotaryPositions(d_k=D_K), query_norm=norms[0], key_norm=norms[1])
     x, y, _ = draw()
-    if fused:
-        W_q, W_k, _ = attention.W_qkv.weight.chunk(3)
-    else:
-        W_q, W_k = attention.W_q.weight, attention.W_k.weight
+    W_q, W_k = attention.W_q.weight, attention.W_k.weight
     rotate = RotaryPositions(d_k=D_K).rotate
     queries = rotate(norms[0](split_heads(x @ W_q.T, HEADS)))
     keys = rotate(norms[1](split_heads(y @ W_k.T, HEADS)))
@@ -435,16 +405,15 @@ def test_what_torch_lacks_is_not_converted():
             attention_to_torch(make(**settings))
 
 
-class Rows(nn.Module):
-    """Some outputs of another map: what a projection of its own would give."""
+class Called(nn.Module):
+    """What can be called, and has no matrix to be read past a call."""
 
-    def __init__(self, whole: nn.Module, letter: str) -> None:
+    def __init__(self, linear: nn.Module) -> None:
         super().__init__()
-        self.whole, first = [whole], "qkv".index(letter) * D_MODEL
-        self.rows = slice(first, first + D_MODEL)
+        self.linear = [linear]
 
     def forward(self, x):
-        return self.whole[0](x)[..., self.rows]
+        return self.linear[0](x)
 
 
 class Adapter(nn.Module):
@@ -502,7 +471,7 @@ def _parametrized(linear: nn.Linear) -> nn.Linear:
     return nn.utils.parametrize.register_parametrization(linear, "weight", Doubled())
 
 
-#: Whatever may come to stand where the fused projections stood: only a call says what it does.
+#: Whatever may come to stand where a projection stood: only a call says what it does.
 IN_ITS_PLACE = {
     "forward hook": lambda x: _hooked(x, "register_forward_hook", lambda m, x, y: 2 * y),
     "pre-hook": lambda x: _hooked(x, "register_forward_pre_hook", lambda m, x: (2 * x[0],)),
@@ -517,7 +486,7 @@ IN_ITS_PLACE = {
 
 
 def uses(module, x, memory):
-    """What a fused module is used for: all of its rows, and each part of them."""
+    """What a module is used for: all of its projections, and each of them."""
     cache = module.project(memory, memory)
     step = module(x[:, :1], module.project(x[:, :1]))
     return [
@@ -531,41 +500,42 @@ def uses(module, x, memory):
     ]
 
 
+@pytest.mark.parametrize("letter", "qkvo")
 @pytest.mark.parametrize("kind", IN_ITS_PLACE)
-def test_what_stands_in_the_place_of_the_fused_projections_is_called(kind) -> None:
-    fused = make(bias=True).eval()
-    plain = uses(fused, *(x := draw())[:2])
-    fused.W_qkv = IN_ITS_PLACE[kind](fused.W_qkv).eval()
-    apart = make(fused=False, bias=True)
-    apart.W_o = fused.W_o
-    for letter in "qkv":
-        setattr(apart, f"W_{letter}", Rows(fused.W_qkv, letter))
-    found, expected = uses(fused, *x[:2]), uses(apart, *x[:2])
-    for one, other in zip(found, expected, strict=True):
+def test_what_stands_in_the_place_of_a_projection_is_called(kind, letter) -> None:
+    attention = make(bias=True).eval()
+    plain = uses(attention, *(x := draw())[:2])
+    instead = IN_ITS_PLACE[kind](attention.get_submodule(f"W_{letter}")).eval()
+    setattr(attention, f"W_{letter}", instead)
+    found = uses(attention, *x[:2])
+    setattr(attention, f"W_{letter}", Called(instead))
+    for one, other in zip(found, uses(attention, *x[:2]), strict=True):
         torch.testing.assert_close(one, other, **EXACT)
     if kind != "weight norm":  # which begins as it was
         assert (found[1] - plain[1]).abs().max() > 1e-3
 
 
-def test_hooks_of_the_fused_projections_see_every_call() -> None:
+@pytest.mark.parametrize("letter", "qkvo")
+def test_hooks_of_the_projections_see_every_call(letter) -> None:
     attention, (x, memory, _) = make(), draw()
     calls = []
-    attention.W_qkv.register_forward_hook(lambda m, given, output: calls.append("one"))
-    attention.W_qkv.register_full_backward_hook(lambda m, into, out: calls.append("back"))
+    linear = attention.get_submodule(f"W_{letter}")
+    linear.register_forward_hook(lambda m, given, output: calls.append("one"))
+    linear.register_full_backward_hook(lambda m, into, out: calls.append("back"))
     everywhere = nn.modules.module.register_module_forward_hook(
-        lambda m, given, output: calls.append("all") if m is attention.W_qkv else None
+        lambda m, given, output: calls.append("all") if m is linear else None
     )
     x, memory = x.requires_grad_(), memory.requires_grad_()
-    attention(x, memory, memory).sum().backward()  # queries, then keys and values
+    attention(x, memory, memory).sum().backward()
     everywhere.remove()
-    assert sorted(calls) == ["all", "all", "back", "back", "one", "one"]
+    assert sorted(calls) == ["all", "back", "one"]
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:torch.quantize_per:UserWarning")
-def test_a_quantized_fused_module_is_near_the_plain_one() -> None:
+def test_a_quantized_module_is_near_the_plain_one() -> None:
     attention, (x, memory, _) = make().float(), draw()
     x, memory = x.float(), memory.float()
     quantized = torch.ao.quantization.quantize_dynamic(attention, {nn.Linear})
-    assert not isinstance(quantized.W_qkv, nn.Linear)
+    assert not isinstance(quantized.W_q, nn.Linear)
     for one, other in zip(uses(quantized, x, memory), uses(attention, x, memory), strict=True):
         assert 0 < (one - other).abs().max() < 0.1 * other.abs().max()

@@ -23,17 +23,15 @@ def make(**settings):
     return MultiHeadAttention(**{"d_model": D_MODEL, "num_heads": HEADS} | settings).double()
 
 
-@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
-def test_with_as_many_heads_nothing_changes(fused, bias):
-    attention = make(fused=fused, bias=bias, positions=RotaryPositions(d_k=D_K), scale=0.3)
+def test_with_as_many_heads_nothing_changes(bias):
+    attention = make(bias=bias, positions=RotaryPositions(d_k=D_K), scale=0.3)
     x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
     torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_keys_and_values_are_the_mean_of_their_group(fused):
-    attention = make(fused=fused, bias=True)
+def test_keys_and_values_are_the_mean_of_their_group():
+    attention = make(bias=True)
     x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
     whole = attention.project(x)
     for num_heads in (1, 2, 3):
@@ -45,7 +43,7 @@ def test_keys_and_values_are_the_mean_of_their_group(fused):
 
 
 def test_heads_that_were_equal_lose_nothing():
-    attention = make(fused=False)
+    attention = make()
     with torch.no_grad():
         for linear in (attention.W_k, attention.W_v):
             linear.weight.copy_(linear.weight[:D_K].repeat(HEADS, 1))

@@ -7,6 +7,7 @@ from attention_book.attention import (
     MultiHeadAttention,
     RotaryPositions,
     YarnScaling,
+    split_heads,
 )
 
 D_MODEL, HEADS, D_K = 24, 6, 4
@@ -46,7 +47,7 @@ def test_weights_are_those_of_the_definition(num_kv_heads):
 
 def _scores(module, x, num_kv_heads):
     keys = module.project(x).keys.repeat_interleave(HEADS // num_kv_heads, dim=1)
-    queries = module._heads(x, "q")[0]
+    queries = split_heads(module.W_q(x), module.num_heads)
     return queries @ keys.mT / D_K**0.5
 
 
@@ -67,9 +68,9 @@ def test_a_sink_that_scores_high_silences_its_head_alone():
 
 
 def test_permuting_the_heads_permutes_the_sinks():
-    module, x = attention(fused=False), text()
+    module, x = attention(), text()
     order = torch.randperm(HEADS)
-    permuted = attention(fused=False)
+    permuted = attention()
     rows = torch.arange(D_MODEL).view(HEADS, D_K)[order].flatten()
     state = module.state_dict()
     for name in ("W_q", "W_k", "W_v"):
@@ -129,7 +130,6 @@ def test_equals_gpt_oss(window, length, num_kv_heads, dtype, gate):
         num_heads=8,
         num_kv_heads=num_kv_heads,
         bias=True,
-        fused=False,
         window=window,
         positions=RotaryPositions(
             d_k=8,

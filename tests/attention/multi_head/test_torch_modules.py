@@ -6,12 +6,10 @@ from torch import nn
 
 from attention_book.attention import (
     AlibiPositions,
-    LearnedPositions,
     MultiHeadAttention,
     NoPositions,
     RelativePositions,
     RotaryPositions,
-    SinusoidalPositions,
     T5Buckets,
     causal_mask,
 )
@@ -19,7 +17,6 @@ from attention_book.attention.from_torch import (
     attention_from_torch,
     attention_to_torch,
 )
-from attention_book.attention.positions.scheme import AddedAtInput
 
 BATCH, QUERIES, KEYS = 2, 5, 7
 # (d_model, num_heads, d_key, d_value): other sizes need separate projections.
@@ -87,16 +84,6 @@ def test_there_and_back_from_torch(size, bias):
 def test_there_and_back_from_ours(size, bias):
     ours = our_own(size, bias)
     same_parameters(attention_from_torch(attention_to_torch(ours)), ours)
-
-
-def test_separate_projections_of_one_size_come_back_as_one(bias):
-    ours = our_own(SIZES[0], bias, fused=False)
-    back = attention_from_torch(attention_to_torch(ours))
-    assert back.fused
-    for name in ["weight", "bias"] if bias else ["weight"]:
-        rows = [getattr(getattr(ours, f"W_{letter}"), name) for letter in "qkv"]
-        assert torch.equal(getattr(back.W_qkv, name), torch.cat(rows))
-        assert torch.equal(getattr(back.W_o, name), getattr(ours.W_o, name))
 
 
 def pairs(size, bias):
@@ -226,8 +213,6 @@ def test_windows_and_sinks_are_not_lost_on_the_way(settings):
     [
         {"scale": 0.5},  # 1 / sqrt(d_k), written out
         {"positions": NoPositions()},
-        {"positions": AddedAtInput(SinusoidalPositions(d_model=8))},
-        {"positions": AddedAtInput(LearnedPositions(d_model=8, max_positions=9))},
     ],
 )
 def test_what_changes_nothing_in_attention_is_let_through(settings):
@@ -237,7 +222,7 @@ def test_what_changes_nothing_in_attention_is_let_through(settings):
 
 
 def test_projections_that_are_partly_frozen_cannot_become_one():
-    ours = our_own(SIZES[0], True, fused=False)
+    ours = our_own(SIZES[0], True)
     ours.W_k.weight.requires_grad_(False)
     with pytest.raises(ValueError, match="requires_grad: expected the same of W_q, W_k and W_v"):
         attention_to_torch(ours)

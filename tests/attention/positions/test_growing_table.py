@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attention_book.attention.positions.growing_table import GrowingTable
+from attention_book.attention.positions.scheme import GrowingTable
 
 
 class Squares:

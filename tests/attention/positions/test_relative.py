@@ -46,9 +46,7 @@ def test_equations_3_and_4(max_distance, offset):
 
 def test_they_are_scaled_as_the_scores_are():
     positions = RelativePositions(d_k=3, max_distance=2)
-    attention = MultiHeadAttention(
-        d_model=6, num_heads=2, scale=0.3, fused=False, positions=positions
-    )
+    attention = MultiHeadAttention(d_model=6, num_heads=2, scale=0.3, positions=positions)
     x = torch.randn(2, 5, 6)
     q = split_heads(attention.W_q(x), 2)
     k = split_heads(attention.W_k(x), 2)

@@ -33,13 +33,12 @@ from attention_book.attention.positions.scheme import (
 )
 from attention_book.course.models import OneLook
 from attention_book.models import (
-    DecoderConfig,
+    LanguageConfig,
     Layer,
     LayerConfig,
     LayerStack,
 )
-from attention_book.models.decoder.block import DecoderBlock
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 
 HEADS, D_K, D_MODEL = 3, 10, 30  # d_model is what the heads are split from
 
@@ -301,7 +300,7 @@ TAKERS = {
         **SIZES, kv_rank=4, d_k=6, d_rope=D_K, positions=positions
     ),
     "layer": lambda positions: Layer(LayerConfig(**SIZES), positions),
-    "block": lambda positions: DecoderBlock(DecoderConfig(vocabulary=9, **SIZES), positions),
+    "block": lambda positions: Layer(LanguageConfig.today(vocabulary=9, **SIZES), positions),
 }
 
 

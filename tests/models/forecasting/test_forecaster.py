@@ -7,7 +7,7 @@ import torch
 
 from attention_book.inspection import capture_attention
 from attention_book.models import Forecaster, ForecasterConfig, persistence
-from attention_book.models.transformer.layer_config import POSITION_KINDS
+from attention_book.models.config import POSITION_KINDS
 from attention_book.training import load_checkpoint, save_checkpoint
 
 

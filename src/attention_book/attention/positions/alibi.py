@@ -7,8 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.positions.growing_table import GrowingTable
-from attention_book.attention.positions.scheme import Positions
+from attention_book.attention.positions.scheme import GrowingTable, Positions
 from attention_book.attention.positions.t5_buckets import check_heads
 from attention_book.attention.visibility import Places
 from attention_book.foundations.checks import check_floating, check_sizes

@@ -7,9 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.positions.growing_table import GrowingTable
 from attention_book.attention.positions.rope_scaling import RopeScaling, rotary_frequencies
-from attention_book.attention.positions.scheme import check_offset
+from attention_book.attention.positions.scheme import GrowingTable, check_offset
 from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import check_features, check_floating
 from attention_book.foundations.shapes import Keys

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_book.attention.visibility import Places
@@ -23,6 +23,8 @@ from attention_book.foundations.shapes import (
     HeadWeights,
     Keys,
 )
+
+Rows = Float[Tensor, "position feature"]
 
 
 class Positions(nn.Module):
@@ -80,40 +82,6 @@ class NoPositions(Positions):
     """
 
 
-class AddedAtInput(NoPositions):
-    """What attention gets of a scheme that was added to its input: nothing to do.
-
-    It holds the scheme's parameters, under the same names, so that a saved model has them where
-    it always had.
-
-    Args:
-        positions: The scheme that was added.
-
-    >>> from attention_book.attention import LearnedPositions
-    >>> list(AddedAtInput(LearnedPositions(d_model=4, max_positions=8)).state_dict())
-    ['table']
-    """
-
-    def __init__(self, positions: Positions) -> None:
-        """Hold the parameters."""
-        super().__init__()
-        self._added = (positions,)  # in a tuple, for it is no part of this module
-        self._hold()
-
-    def _hold(self) -> None:
-        for name, parameter in self._added[0].named_parameters(recurse=False):
-            self.register_parameter(name, parameter)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Follow the scheme, whose own parameters may have become others."""
-        self._hold()
-        return self
-
-    def _load_from_state_dict(self, *_: Any) -> None:
-        """Take nothing: the scheme has read it, and it may have put others in their place."""
-        self._hold()
-
-
 def entrances(positions: Positions) -> set[str]:
     """Return the methods by which a scheme enters: those that it overrides.
 
@@ -129,14 +97,24 @@ def entrances(positions: Positions) -> set[str]:
     }
 
 
+def adds_to_input(positions: Positions) -> bool:
+    """Whether a scheme does its work when it is called on an input, and nothing within attention.
+
+    >>> from attention_book.attention import RotaryPositions, SinusoidalPositions
+    >>> adds_to_input(RotaryPositions(d_k=4)), adds_to_input(SinusoidalPositions(d_model=4))
+    (False, True)
+    """
+    return entrances(positions) == {"forward"}
+
+
 def within_attention(positions: Positions) -> Positions:
     """Return the scheme for the attention of a stack that has called it on its input already.
 
     >>> from attention_book.attention import RotaryPositions, SinusoidalPositions
     >>> within_attention(RotaryPositions(d_k=4)), within_attention(SinusoidalPositions(d_model=4))
-    (RotaryPositions(d_k=4, base=10000), AddedAtInput())
+    (RotaryPositions(d_k=4, base=10000), NoPositions())
     """
-    return AddedAtInput(positions) if entrances(positions) == {"forward"} else positions
+    return NoPositions() if adds_to_input(positions) else positions
 
 
 def check_within_attention(positions: Positions, *, turned_only: bool = False) -> None:
@@ -163,7 +141,7 @@ call it on what attention is given, x = positions(x)
             f"positions: expected a scheme such as RotaryPositions(d_k=…), or None, got {got}"
         )
     entered, got = entrances(positions), type(positions).__name__
-    if entered == {"forward"}:
+    if adds_to_input(positions):
         raise ValueError(
             "positions: expected a scheme that enters inside attention, such as RotaryPositions, "
             f"got {got}, which is added to the input: leave it out here, and call it on what "
@@ -224,3 +202,65 @@ def distances(
     queries = torch.arange(offset, offset + num_queries, device=device)
     keys = torch.arange(num_keys, device=device)
     return keys - queries[:, None]
+
+
+class GrowingTable:
+    """Keep the rows of positions 0, 1, 2, … and compute more when more are asked for.
+
+    It is no buffer on purpose: a module that was cast to half precision and back would keep
+    rounded rows, and one that was built without memory would keep what happened to lie there.
+    There is a table for each type and device that was asked for, so that two in turn, such as
+    a model and its average in another type, cost no more than one.
+
+    Only ordinary tensors are kept. While torch pretends to compute (fake tensors, a functional
+    transform) the rows are made anew, for they mean nothing to a later call.
+
+    Args:
+        compute: Returns the first rows, in double precision.
+
+    >>> squares = GrowingTable(lambda n: torch.arange(n).double()[:, None] ** 2)
+    >>> squares.rows(3, offset=4, like=torch.zeros(1))
+    tensor([[16.],
+            [25.],
+            [36.]])
+    """
+
+    def __init__(self, compute: Callable[[int], Rows]) -> None:
+        """Start without a table."""
+        self.compute = compute
+        self.tables: dict[tuple[torch.dtype, torch.device], Rows] = {}
+
+    def rows(self, num_positions: int, *, offset: int, like: Tensor) -> Rows:
+        """Return the rows of the positions offset … offset + num_positions - 1.
+
+        Raises:
+            ValueError: if the offset is negative.
+        """
+        check_offset(offset)
+        end = offset + num_positions
+        if torch.compiler.is_compiling() or not _is_ordinary(torch.empty(0, device="cpu")):
+            return self._computed(end, like)[offset:]
+        kind = like.dtype, like.device
+        # Kept here too: another thread may put another table in its place at any moment.
+        table = self.tables.get(kind)
+        if table is None or len(table) < end:
+            # A table made while only inferring could not be used for training later.
+            with torch.inference_mode(False):
+                table = self._computed(end if table is None else max(end, 2 * len(table)), like)
+            if _is_ordinary(table):
+                self.tables[kind] = table
+        return table[offset:end]
+
+    def _computed(self, length: int, like: Tensor) -> Rows:
+        with torch.device("cpu"):  # not every device has double precision
+            exact = self.compute(length)
+        return exact.to(like.dtype).to(like.device)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the tables out of copies and files: they are computed again where needed."""
+        return {**vars(self), "tables": {}}
+
+
+def _is_ordinary(tensor: Tensor) -> bool:
+    """Whether it is a tensor with numbers of its own, and no stand-in for one."""
+    return type(tensor) is Tensor and not torch._is_functional_tensor(tensor)

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.positions.growing_table import GrowingTable
-from attention_book.attention.positions.scheme import check_offset
+from attention_book.attention.positions.scheme import GrowingTable, check_offset
 from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import (
     check_features,

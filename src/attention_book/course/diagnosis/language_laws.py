@@ -15,8 +15,8 @@ from attention_book.models.evaluating import evaluating
 class ReadsTexts(Protocol):
     """A language model that guesses after every token: all at once, or token by token.
 
-    >>> from attention_book.models import DecoderConfig, DecoderLanguageModel
-    >>> model: ReadsTexts = DecoderLanguageModel(DecoderConfig(vocabulary=10))
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> model: ReadsTexts = LanguageModel(LanguageConfig.today(vocabulary=10))
     """
 
     @property
@@ -59,8 +59,8 @@ def check_up_language(
         vocabulary: How many tokens it knows; as its ``config`` says when None, by the name
             ``vocabulary`` or ``vocab_size``.
 
-    >>> from attention_book.models import DecoderConfig, DecoderLanguageModel
-    >>> model = DecoderLanguageModel(DecoderConfig(vocabulary=10))
+    >>> from attention_book.models import LanguageConfig, LanguageModel
+    >>> model = LanguageModel(LanguageConfig.today(vocabulary=10))
     >>> all(check_up_language(model).values())
     True
     >>> check_up_language(lambda ids: model(ids.flip(1)).flip(1), vocabulary=10)

@@ -21,9 +21,8 @@ from attention_book.foundations.shapes import (
     StepLogits,
     TokenIds,
 )
-from attention_book.models.language.state import check_one_each
-from attention_book.models.token_embedding import TokenEmbedding
-from attention_book.models.transformer.add_norm import AddNorm
+from attention_book.models.parts import AddNorm, token_embedding
+from attention_book.models.protocols import check_one_each
 
 
 class AttentionOnlyLayer(nn.Module):
@@ -107,8 +106,7 @@ class AttentionOnly(nn.Module):
         check_sizes(num_layers=num_layers)
         if positions is None:
             positions = RotaryPositions(d_k=d_model // num_heads)
-        self.embedding = TokenEmbedding(vocabulary, d_model, name="tokens")
-        nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
+        self.embedding = token_embedding(vocabulary, d_model, name="tokens")
         within = within_attention(positions)
         self.layers = nn.ModuleList(
             AttentionOnlyLayer(d_model=d_model, num_heads=num_heads, positions=within)

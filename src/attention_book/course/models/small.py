@@ -18,7 +18,7 @@ from attention_book.attention.positions.scheme import check_at_input
 from attention_book.course.datasets import RecallBatch
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import TokenIds
-from attention_book.models.token_embedding import TokenEmbedding
+from attention_book.models.parts import TokenEmbedding
 
 # --- one look at all the others ----------------------------------------------------------------
 

@@ -71,7 +71,9 @@ class WindowedReader(AttentionOnly):
         >>> WindowedReader(vocabulary=10, d_model=8).see(4, num_first=1).layers[0].attention
         MultiHeadAttention(
           num_heads=1, dropout=0.0, window=4, num_first=1
-          (W_qkv): Linear(in_features=8, out_features=24, bias=False)
+          (W_q): Linear(in_features=8, out_features=8, bias=False)
+          (W_k): Linear(in_features=8, out_features=8, bias=False)
+          (W_v): Linear(in_features=8, out_features=8, bias=False)
           (W_o): Linear(in_features=8, out_features=8, bias=False)
           (positions): RotaryPositions(d_k=8, base=10000)
         )

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from attention_book.attention import Attention, KeyProjectingScore, OverProjectedKeys
 from attention_book.foundations.shapes import TargetIds, Weights
+from attention_book.models.parts import TokenEmbedding
 from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.recurrent.encoder import SourceMemory
 from attention_book.models.recurrent.state import DecoderState, Run
-from attention_book.models.token_embedding import TokenEmbedding
 
 
 class RecurrentDecoder(nn.Module, ABC):

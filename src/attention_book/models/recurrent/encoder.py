@@ -7,9 +7,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attention_book.foundations.shapes import SourceIds, SourceMask, StepIds
+from attention_book.models.parts import TokenEmbedding
 from attention_book.models.recurrent.config import Seq2SeqConfig
 from attention_book.models.sources import check_source, reading_places
-from attention_book.models.token_embedding import TokenEmbedding
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.foundations.shapes import Features
+from attention_book.models.config import LayerConfig, PositionKind
+from attention_book.models.layers import LayerStack
+from attention_book.models.parts import NormOrder
 from attention_book.models.resetting import ResettableModel
-from attention_book.models.transformer.add_norm import NormOrder
-from attention_book.models.transformer.layer_config import LayerConfig, PositionKind
-from attention_book.models.transformer.stack import LayerStack
 from attention_book.models.vision.patches import grid_sinusoids, patches
 
 ImageBatch = Float[Tensor, "image height width"]

@@ -1,1 +1,0 @@
-"""Language models: causal (GPT), masked (BERT), and counted n-grams."""

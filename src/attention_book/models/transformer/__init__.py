@@ -1,1 +1,0 @@
-"""The Transformer (Vaswani et al. 2017): its settings, layers, stacks, and cached state."""
