@@ -324,6 +324,17 @@ NAMES_OF_THE_FIELD = {
 }
 
 
+def test_the_drawing_of_the_architecture_is_the_layers_that_are() -> None:
+    text = (ROOT.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    drawn, forward = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    units = {unit for layer in LAYERS for unit in layer}
+    lines = [[word for word in line[:33].split() if word in units] for line in drawn.splitlines()]
+    assert [set(line) for line in reversed(lines)] == LAYERS
+    for line in forward.splitlines():
+        path = ROOT / line.split()[0]
+        assert path.is_dir() if line.split()[0].endswith("/") else path.is_file(), line
+
+
 def test_a_name_of_the_field_leads_to_one_module() -> None:
     library = [m for m in MODULES if m.name and m.unit != "course"]  # exercises bear names, too
     lines = {m.name: (ast.get_docstring(m.tree) or "").partition("\n")[0] for m in library}

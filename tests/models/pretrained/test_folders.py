@@ -141,7 +141,7 @@ def test_a_tied_matrix_is_one_whatever_it_holds(folder: Path, held: str, value: 
     change_tensors(folder, damage)
     model = load_pretrained(folder).model
     assert model.config.tied
-    assert model.readout.weight is model.embedding.weight
+    assert model.readout.weight is model.stack.embedding.weight
     assert int(model.readout.weight.isfinite().logical_not().sum()) == 1
 
 
