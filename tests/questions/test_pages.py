@@ -150,6 +150,12 @@ def test_a_recall_leads_back_to_its_page(site):
     assert words(link) == "T"
 
 
+def test_the_search_knows_what_an_answer_is_and_where(book):
+    index = (book.html / "search-index.js").read_text(encoding="utf8")
+    assert "题 · 答案" in index
+    assert "T · Answer" in index
+
+
 def test_the_build_complains(tmp_path):
     book = make_book(
         tmp_path,

@@ -126,7 +126,7 @@ class QuestionDirective(SphinxDirective):
         box += nodes.paragraph("", "", *head, classes=["admonition-title"])
         box += self.blocks(question.asked)
         box += self.task(question)
-        fold = AnswerFold(search_title=ANSWER, search_anchor=box["ids"][0], search_inside=True)
+        fold = AnswerFold(label=ANSWER, search_anchor=box["ids"][0], search_inside=True)
         self.set_source_info(fold)
         fold += self.replies(question, values)
         fold += self.blocks(question.closing)
@@ -273,6 +273,16 @@ def depart_fold(translator: HTML5Translator, node: AnswerFold) -> None:
     translator.body.append("</details>\n")
 
 
+def name_folds(app: Sphinx, doctree: nodes.document) -> None:
+    """Tell the search what each fold is, and in which section it stands."""
+    for fold in doctree.findall(AnswerFold):
+        node: nodes.Element | None = fold
+        while node is not None and not isinstance(node, nodes.section):
+            node = node.parent
+        title = node[0].astext() if node is not None else ""
+        fold["search_title"] = f"{title} · {fold['label']}"
+
+
 def judge_names(app: Sphinx, exception: Exception | None) -> None:
     """Complain of a name that stands on two pages."""
     seen: dict[str, str] = {}
@@ -292,5 +302,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(AnswerFold, html=(visit_fold, depart_fold))
     app.add_directive("question", QuestionDirective)
     NAMES.connect(app)
+    app.connect("doctree-read", name_folds, priority=940)  # before the search collects
     app.connect("build-finished", judge_names, priority=600)  # before strict_build judges
     return {"parallel_read_safe": True, "parallel_write_safe": True}

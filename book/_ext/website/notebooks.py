@@ -297,7 +297,7 @@ class Page:
         yield from (block for child in node.children[1:] for block in self.blocks(child))
 
     def block_AnswerFold(self, node: nodes.Element) -> Blocks:
-        yield folded(self.say(node["search_title"]), self.text(*node.children))
+        yield folded(self.say(node["label"]), self.text(*node.children))
 
     def block_footnote(self, node: nodes.footnote) -> Blocks:
         yield f"<sup>[{node[0].astext()}]</sup> {self.text(*node.children[1:])}"
