@@ -7,6 +7,8 @@ import torch
 from torch import Tensor
 
 from attention_book.attention import (
+    DynamicNtkScaling,
+    LongRopeScaling,
     MultiHeadAttention,
     YarnScaling,
     causal_mask,
@@ -19,7 +21,14 @@ from attention_book.inspection import (
     information_flow,
     without_heads,
 )
-from attention_book.models import LanguageConfig, LanguageModel, RotarySettings, Writer
+from attention_book.models import (
+    LanguageConfig,
+    LanguageModel,
+    RotarySettings,
+    Transformer,
+    TransformerConfig,
+    Writer,
+)
 from attention_book.models.config import POSITION_KINDS
 
 EXACT = {"rtol": 0, "atol": 1e-10}
@@ -93,6 +102,63 @@ def test_a_row_may_hold_no_text_at_all(model) -> None:
     last, _ = model.step(torch.tensor([5, 6, 7]), state)
     assert all(each.isfinite().all() for each in (at_once, first, last))
     torch.testing.assert_close(last[0], model(torch.tensor([[5]]))[0, 0], **EXACT)
+
+
+LONG = {"trained_length": 4, "short_factors": (1.0,) * 4, "long_factors": (1.0, 2.0, 3.0, 4.0)}
+BY_LENGTH = {
+    "dynamic": lambda **fixed: DynamicNtkScaling(factor=2.0, trained_length=4, **fixed),
+    "longrope": lambda **fixed: LongRopeScaling(**LONG, **fixed),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", BY_LENGTH)
+@pytest.mark.parametrize("windows", [(), (3, None)])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_does_not_count_where_positions_turn_by_the_length(name, windows, side) -> None:
+    """The kind: a text of three tokens in five places was turned as one of five, without a word."""
+
+    def model_of(scaling):
+        turned = {"rotary": RotarySettings(scaling=scaling), "windowed_rotary": RotarySettings()}
+        if windows:
+            turned = {
+                "rotary": RotarySettings(),
+                "windowed_rotary": RotarySettings(scaling=scaling),
+            }
+        return build(d_k=8, windows=windows, **turned)
+
+    free, fixed = (model_of(BY_LENGTH[name](**length)) for length in ({}, {"length": 5}))
+    tokens = torch.arange(4, 14).view(2, 5)
+    real = torch.tensor([[True] * 5, [False] * 2 + [True] * 3])
+    real = real if side == "left" else real.flip(1)
+    beyond = "real: expected no padding beyond 4 tokens, .* got some in row 1"
+    with pytest.raises(ValueError, match=beyond):
+        free(tokens, real)
+    with pytest.raises(ValueError, match=beyond):
+        free.read(tokens, free.start(2), real=real)
+    state = free.read(tokens[:, :3], free.start(2), real=real[:, :3])[1] if side == "left" else None
+    if state is not None:  # the steps that follow a padded prompt count its padding
+        _, state = free.step(torch.tensor([5, 6]), state)
+        with pytest.raises(ValueError, match=beyond):
+            free.step(torch.tensor([5, 6]), state)
+    every = torch.ones_like(real)  # texts of one length, and a scaling with one
+    torch.testing.assert_close(free(tokens, every), free(tokens), **EXACT)
+    alone = fixed(tokens[1:, real[1]])
+    torch.testing.assert_close(fixed(tokens, real)[1, real[1]], alone[0], **EXACT)
+    short, told = (tokens[:, :4], real[:, :4]) if side == "left" else (tokens[:, 1:], real[:, 1:])
+    alone = free(short[1:, told[1]])
+    torch.testing.assert_close(free(short, told)[1, told[1]], alone[0], **EXACT)
+
+
+@pytest.mark.parametrize("name", BY_LENGTH)
+def test_padding_of_a_source_does_not_count_either(name) -> None:
+    rotary = RotarySettings(scaling=BY_LENGTH[name]())
+    sizes = {"source_vocabulary": 9, "target_vocabulary": 9, "d_k": 8}
+    model = Transformer(TransformerConfig(**sizes, positions="rotary", rotary=rotary)).eval()
+    source = torch.tensor([[4, 5, 6, 7, 3], [4, 5, 3, 0, 0]])
+    with pytest.raises(ValueError, match="real: expected no padding beyond 4 tokens"):
+        model.encode(source, source > 0)
+    model.encode(source[:1], source[:1] > 0)
 
 
 @pytest.mark.usefixtures("unchecked")

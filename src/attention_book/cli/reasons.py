@@ -392,6 +392,12 @@ _PHRASES = _compiled(
         ("no such tensor", "没有这个张量"),
         ("{a}, a pickle, which could run code", "{a}，这是 pickle，可能会运行代码"),
         ("none in row {a:d}", "第 {a} 行没有"),
+        ("some in row {a:d}", "第 {a} 行有"),
+        (
+            "no padding beyond {a:d} tokens, for it would count as text, by whose length "
+            "positions turn",
+            "超过 {a} 个词元就没有填充：位置按文字的长度转动，填充会算成文字",
+        ),
         (r"/the axes (?P<a>\(.+?\))( with .+)?", "轴 {a}"),
         ("the values that were written", "写下的值"),
         ("the tensors that were written", "写下的张量"),
@@ -476,6 +482,10 @@ _ADVICE = _compiled(
             "AutoTokenizer of the library transformers reads both, and its save_pretrained "
             "writes one",
             "transformers 库的 AutoTokenizer 两个都读，再用它的 save_pretrained 写成一个",
+        ),
+        (
+            "read texts of one length together, or give the scaling a length",
+            "请把一样长的文字放在一起读，或给缩放定下长度",
         ),
         ("rename type to rope_type", "把 type 改名为 rope_type"),
         (

@@ -15,6 +15,7 @@ from attention_book.attention import (
 from attention_book.attention.multi_head import check_divisible, checked_groups
 from attention_book.attention.positions.rotary import Pairing, RotaryPositions
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.shapes import TokenMask
 from attention_book.foundations.stored_settings import completed
 from attention_book.models.parts import FeedForwardKind, NormKind, NormOrder
 
@@ -220,6 +221,37 @@ class LayerConfig:
     def window(self, layer: int) -> int | None:
         """Return how many tokens a layer sees to a side, its own included; None: all."""
         return self.windows[layer] if self.windows else None
+
+    def check_padding(self, real: TokenMask) -> None:
+        """Check that padding does not count as text, by whose length positions turn.
+
+        Up to the length that was trained they turn as ever, and padding is nothing.
+
+        Args:
+            real: False where a token is padding, of all that was read, (batch, token).
+
+        Raises:
+            ValueError: if it would count.
+
+        >>> import torch
+        >>> dynamic = DynamicNtkScaling(factor=2.0, trained_length=2)
+        >>> config = LayerConfig(positions="rotary", rotary=RotarySettings(scaling=dynamic))
+        >>> config.check_padding(torch.tensor([[True, False]]))
+        """
+        if self.positions != "rotary":
+            return
+        for settings in (self.rotary, self.windowed_rotary or self.rotary):
+            scaling = settings.scaling
+            if not isinstance(scaling, DynamicNtkScaling | LongRopeScaling):
+                continue
+            known = scaling.length is not None or real.shape[1] <= scaling.trained_length
+            if not known and not bool(real.all()):
+                row = int((~real).any(dim=1).nonzero()[0])
+                raise ValueError(
+                    f"real: expected no padding beyond {scaling.trained_length} tokens, for it "
+                    "would count as text, by whose length positions turn, got some in row "
+                    f"{row}; read texts of one length together, or give the scaling a length"
+                )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, for JSON."""

@@ -147,12 +147,14 @@ class LanguageModel(TiedModel):
 
         Raises:
             TypeError: if ``real`` is not boolean.
-            ValueError: if it has another shape than the tokens.
+            ValueError: if it has another shape than the tokens, or padding would count as text:
+                :meth:`~attention_book.models.LayerConfig.check_padding`.
         """
         causal = self.config.causal
         if real is None:
             return self.predict(tokens, is_causal=causal)
         check_real(tokens, real)
+        self.config.check_padding(real)
         places = reading_places(real)
         tokens, real_first = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
         see = None if causal else Visibility.real(real_first)  # behind its text none sees it
@@ -224,6 +226,8 @@ class LanguageModel(TiedModel):
             tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
         read = state.fork()
         known = read.note(tokens, real)
+        if known is not None:
+            self.config.check_padding(known)
         # Each token's position in its text, counted from the text's first token.
         counted = None if known is None else (known.cumsum(dim=1) - 1).clamp(min=0)
         if counted is not None:

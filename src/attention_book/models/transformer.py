@@ -181,6 +181,7 @@ class Transformer(TiedModel):
                 source is empty.
         """
         check_source(source, source_mask)
+        self.config.check_padding(source_mask)
         places = reading_places(source_mask)  # padding may stand anywhere: it is read last
         real_first = source_mask.scatter(1, places, source_mask)
         encoded = self.encoder(source.scatter(1, places, source), Visibility.real(real_first))

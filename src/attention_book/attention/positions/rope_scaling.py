@@ -140,7 +140,8 @@ class DynamicNtkScaling(NtkScaling):
     for the length that the text had when they came, and to turn later ones otherwise
     makes the result depend on whether there was a cache. Without one, each call is turned for
     the length that it reaches, as in the library ``transformers``: then a text longer than n
-    is read otherwise at once than step by step.
+    is read otherwise at once than step by step, and models refuse padding beyond n, which would
+    count as text.
 
     Unlike elsewhere it is not the factor 1 that changes nothing, but a text of length n.
 
