@@ -326,6 +326,7 @@ _PHRASES = _compiled(
         ),
         ("the token {a:s}", "词元 {a}"),
         ("a whole model", "完整的模型"),
+        ("true where layers have windows", "true（有的层有窗口）"),
         ("weights that are not quantized", "没有量化的权重"),
         ("/(?P<a>'.+') in tokenizer.json", "tokenizer.json 里有 {a}"),
         ("it in another file alone", "只在别的文件里"),

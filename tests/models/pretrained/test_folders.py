@@ -549,6 +549,14 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
         set_in_config(quantization_config={"bits": 4}),
         "quantization_config: expected weights that are not quantized, got {'bits': 4}; save what",
     ),
+    "windows that are turned off": (
+        set_in_config(
+            layer_types=["sliding_attention", "full_attention"],
+            sliding_window=4,
+            use_sliding_window=False,
+        ),
+        "use_sliding_window: expected true where layers have windows, got False",
+    ),
     "all see all": (set_in_config(is_causal=False), "is_causal: expected true, got False"),
     "all see all, by null": (set_in_config(is_causal=None), "is_causal: expected true, got none"),
     "all see all, by a number": (set_in_config(is_causal=0), "is_causal: expected true, got 0"),

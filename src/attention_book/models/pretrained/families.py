@@ -248,6 +248,8 @@ def _windows(
             )
         windowed = [_WINDOWED[str(each)] for each in listed]
     if any(windowed) and window is None:
+        if config.values.get("use_sliding_window") is False:  # the size may be there
+            raise config.refuse("use_sliding_window", "true where layers have windows", False)
         raise config.refuse("sliding_window", "a whole number of 1 or more")
     return tuple(window if each else None for each in windowed)
 
