@@ -4,20 +4,18 @@ Every ``{glue:text}`key` `` becomes a quiet link to the cell that glued the valu
 folded, as evidence is, the link opens it. This holds in claims, tables, captions and solutions,
 and on other pages too: where a page repeats a number of another one, the link leads there.
 
-myst-nb forgets from which cell a value comes, so it is noted in the value's metadata.
+Who gives MyST-NB the outputs (``evidence.execution``) notes each value's cell in its metadata.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from bilingual.environment import PerPage, builder_of
 from bilingual.marks import Bilingual
 from bilingual.nodes import language_of
 from docutils import nodes
-from myst_nb.core.execute import base as myst_nb_execution
 from myst_nb.ext.glue.crossref import read_glue_cache
 from myst_nb.ext.glue.roles import PasteTextRole
 from myst_nb.ext.glue.utils import PendingGlueReference, retrieve_glue_data
@@ -32,21 +30,6 @@ TITLE = Bilingual("这个数的出处", "Where this number comes from")
 SOURCE, NAME = "glued_in", "glued"
 #: The anchors of each page's cells.
 ANCHORS = PerPage[list[str]]("cell_anchors")
-
-Extract = Callable[..., dict[str, Any]]
-
-
-def noting_cells(extract: Extract) -> Extract:
-    """Return myst-nb's function that takes glued values out of a notebook; it notes their cells."""
-
-    def extract_and_note(notebook: Any, *arguments: Any) -> dict[str, Any]:
-        for index, cell in enumerate(notebook.cells):
-            for output in cell.get("outputs", []):
-                if "scrapbook" in output.get("metadata", {}):
-                    output["metadata"]["scrapbook"]["cell"] = index
-        return extract(notebook, *arguments)
-
-    return extract_and_note
 
 
 def anchor(metadata: dict[str, Any]) -> str:
@@ -144,8 +127,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         return done  # a project without cells
     app.setup_extension("bilingual.environment")
     app.setup_extension("lesson.evidence_cells")
-    execution: Any = myst_nb_execution  # it offers no hook
-    execution.extract_glue_data = noting_cells(execution.extract_glue_data)
     app.add_role_to_domain("glue", "text", NumberRole(), override=True)
     ANCHORS.connect(app)
     app.connect("doctree-read", set_anchors)

@@ -18,11 +18,7 @@ from typing import Any, cast
 
 import nbformat
 from bilingual.environment import PerBook, PerPage
-from myst_nb import sphinx_ as myst_nb_sphinx
-from myst_nb.core.config import NbParserConfig
-from myst_nb.core.execute.base import NotebookClientBase
-from myst_nb.core.loggers import LoggerType
-from myst_nb.core.read import create_nb_reader
+from myst_nb.core.read import read_myst_markdown_notebook
 from myst_nb.sphinx_ import SphinxEnvType
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -75,21 +71,19 @@ def likely_length(notebook: nbformat.NotebookNode) -> tuple[int, int]:
     return sum(source.count("trained") + source.count("held_out") for source in cells), length
 
 
-class KeptClient(NotebookClientBase):
-    """Gives myst-nb the outputs that are already there instead of executing."""
-
-    executed: nbformat.NotebookNode | None = None
-
-    def start_client(self) -> None:
-        if self.executed is None:
-            return
-        code = [cell for cell in self.executed.cells if cell.cell_type == "code"]
-        own = [cell for cell in self.notebook.cells if cell.cell_type == "code"]
-        for cell, done in zip(own, code, strict=True):
+def give_outputs(notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode) -> None:
+    """Give a notebook the outputs of its executed copy; a glued value notes its cell."""
+    code = iter(cell for cell in executed.cells if cell.cell_type == "code")
+    for index, cell in enumerate(notebook.cells):
+        if cell.cell_type == "code":
+            done = next(code)
             # Measurements are shown by an extension of their own.
             cell.outputs = [o for o in done.outputs if MEASUREMENT_TYPE not in o.get("data", {})]
             cell.execution_count = done.execution_count
-        self.notebook.metadata["language_info"] = self.executed.metadata.get("language_info", {})
+            for output in cell.outputs:
+                if "scrapbook" in output.get("metadata", {}):
+                    output.metadata["scrapbook"]["cell"] = index
+    notebook.metadata["language_info"] = executed.metadata.get("language_info", {})
 
 
 class Executor:
@@ -110,12 +104,17 @@ class Executor:
 
     def notebook(self, docname: str) -> nbformat.NotebookNode | None:
         """Return the page as a notebook; None if it is a page without cells."""
+        text = Path(self.app.env.doc2path(docname)).read_text(encoding="utf8")
+        return self.parsed(docname, text) if "{code-cell}" in text else None
+
+    def parsed(self, docname: str, text: str) -> nbformat.NotebookNode:
+        """Return a text in MyST as a notebook."""
         env = cast(SphinxEnvType, self.app.env)
         path = env.doc2path(docname)
-        text = Path(path).read_text(encoding="utf8")
-        reader = create_nb_reader(path, env.myst_config, env.mystnb_config, text)
-        notebook = reader and reader.read(text)
-        return notebook if notebook and any(c.cell_type == "code" for c in notebook.cells) else None
+        found: nbformat.NotebookNode = read_myst_markdown_notebook(
+            text, env.myst_config, add_source_map=True, path=path
+        )
+        return found
 
     def executed(
         self, docname: str, notebook: nbformat.NotebookNode
@@ -186,19 +185,15 @@ class Executor:
         keys = RESULTS_KEYS.of(env)
         return [page for page, (cells, key) in keys.items() if self.outputs.key(cells) != key]
 
-    def create_client(
-        self,
-        notebook: nbformat.NotebookNode,
-        source: str,
-        nb_config: NbParserConfig,
-        logger: LoggerType,
-        read_fmt: dict[str, Any] | None = None,
-    ) -> NotebookClientBase:
-        """Give myst-nb what it asks for a notebook's outputs."""
-        client = KeptClient(notebook, Path(source), nb_config, logger)
-        client.executed = self.executed(self.app.env.docname, notebook)
-        remember(self.app.env, notebook, client.executed, self.outputs)
-        return client
+    def with_outputs(self, text: str) -> nbformat.NotebookNode:
+        """Return the page that is being read as a notebook with its outputs."""
+        page = self.app.env.docname
+        notebook = self.parsed(page, text)
+        if cells_of(notebook):
+            if (executed := self.executed(page, notebook)) is not None:
+                give_outputs(notebook, executed)
+            remember(self.app.env, notebook, executed, self.outputs)
+        return notebook
 
     def report(self, run: Run, problem: Problem) -> None:
         path = self.app.env.doc2path(run.name)
@@ -244,16 +239,25 @@ class Progress:
         logger.info(" ".join(line.split()))
 
 
-def turn_off_myst_nb(app: Sphinx, config: Config) -> None:
-    """Cells are executed here; ``_config.yml`` says `force`, which is what it amounts to."""
+#: The executor of the running build, last: MyST-NB calls `read` with a text and nothing else.
+RUNNING: list[Executor] = []
+
+
+def read(text: str) -> nbformat.NotebookNode:
+    """Return a page as a notebook with its outputs, for MyST-NB."""
+    return RUNNING[-1].with_outputs(text)
+
+
+def plug_in(app: Sphinx, config: Config) -> None:
+    """Be the reader of MyST-NB; ``_config.yml`` says `force`, which is what it amounts to."""
     config["nb_execution_mode"] = "off"
+    config["nb_custom_formats"] = {".md": [f"{__name__}.read", {}, False]}
 
 
 def start(app: Sphinx) -> None:
-    """Plug in, where myst-nb asks ``create_client`` for a notebook's outputs."""
     executor = Executor(app)
+    RUNNING.append(executor)
     TRAINED.update(app.env, str(executor.outputs.trained))
-    myst_nb_sphinx.create_client = executor.create_client  # type: ignore[attr-defined]  # no hook
     app.connect("env-get-outdated", executor.outdated)
     app.connect("env-before-read-docs", executor.execute_pages)
     app.connect("env-updated", executor.finish, priority=100)  # before whoever reads the results
@@ -283,7 +287,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("evidence.fresh_pages")
     app.add_config_value("keyed_execution_inputs", list(INPUTS), "")
     app.add_config_value("keyed_execution_readers", list(READERS), "")
-    app.connect("config-inited", turn_off_myst_nb, priority=10)
+    app.connect("config-inited", plug_in, priority=10)
     app.connect("builder-inited", start, priority=900)  # after myst-nb's own
     for remembered in (RESULTS_KEYS, MEASURED):
         remembered.connect(app)
