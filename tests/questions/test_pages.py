@@ -143,6 +143,7 @@ def test_what_else_a_kind_shows(site):
     assert [words(item) for item in shuffled] != [words(item)[:5] for item in ordered]
     assert words(ordered[1]).startswith("再 second")
     assert "Two points." in words(box(site, "q-say").xpath(".//details")[0])
+    assert not box(site, "q-say").xpath(".//strong")
 
 
 def test_a_recall_leads_back_to_its_page(site):

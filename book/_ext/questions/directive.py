@@ -163,7 +163,8 @@ class QuestionDirective(SphinxDirective):
         judged = question.kind in grammar.JUDGED
         for n, item in enumerate(question.items):
             shown = self.shown(question, item, values[n] if n < len(values) else [])
-            made += nodes.list_item("", nodes.paragraph("", "", *self.reply(item, shown, judged)))
+            words = shown if question.kind == "say" else self.reply(item, shown, judged)
+            made += nodes.list_item("", nodes.paragraph("", "", *words))
         yield made
         if repair := question.options.get("repair"):
             mended = nodes.literal("", repair)
