@@ -89,12 +89,3 @@ def test_equal_keys_share_the_weight(attention):
     torch.testing.assert_close(output, expected, rtol=1e-6, atol=0)
     weights = attention.weights(queries, keys, mask)
     torch.testing.assert_close(weights, mask / mask.sum(-1, keepdim=True), rtol=1e-6, atol=0)
-
-
-def test_a_batch_of_averages():
-    weights = torch.ones(2, 10) * 0.1
-    values = torch.arange(20.0).reshape(2, 10)
-    averages = torch.bmm(weights.unsqueeze(1), values.unsqueeze(-1))
-    torch.testing.assert_close(averages, torch.tensor([[[4.5]], [[14.5]]]))
-    explicit = masked_softmax(torch.zeros(2, 1, 10)) @ values.unsqueeze(-1)
-    torch.testing.assert_close(explicit, averages)

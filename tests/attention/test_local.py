@@ -69,12 +69,6 @@ def test_a_window_is_full_attention_with_the_rest_masked(radius: int, causal: bo
     )
 
 
-def test_radius_zero_copies_the_own_value() -> None:
-    queries, keys, values, _ = draw_inputs()
-    output = LocalAttention(DotScore(), radius=0)(queries, keys, values)
-    assert torch.equal(output, values[:, :QUERIES])
-
-
 # --- around a predicted position -------------------------------------------------------------
 
 
@@ -110,29 +104,6 @@ def test_the_predicted_position_lies_within_the_source_and_ignores_padding() -> 
     torch.testing.assert_close(positions[1], attention.predict_positions(queries, 7)[1])
 
 
-def test_predictive_weights_sum_to_at_most_one() -> None:
-    """The Gaussian only takes away, and the paper does not normalize again."""
-    queries, keys, _, mask = draw_inputs()
-    sums = predictive().weights(queries, keys, mask).sum(dim=-1)
-    assert ((sums > 0) & (sums < 1)).all()
-
-
-def test_the_predicted_position_is_learned_through_the_gaussian() -> None:
-    """All keys are alike, so only the position can find the one value that counts."""
-    set_seed(0)
-    queries, keys = torch.eye(2), torch.zeros(20, 2)
-    values = torch.zeros(20, 2)
-    values[4, 0] = values[16, 1] = 1.0
-    attention = PredictiveLocalAttention(DotScore(), d_q=2, d_hidden=8, radius=8)
-    optimizer = torch.optim.Adam(attention.parameters(), lr=0.05)
-    for _ in range(200):
-        optimizer.zero_grad()
-        (-attention(queries, keys, values).diagonal().sum()).backward()
-        optimizer.step()
-    positions = attention.predict_positions(queries, 20)
-    torch.testing.assert_close(positions, torch.tensor([4.0, 16.0]), atol=1, rtol=0)
-
-
 # --- both ------------------------------------------------------------------------------------
 
 
@@ -141,29 +112,6 @@ def test_the_output_is_the_weights_times_the_values(attention: LocalAttention) -
     queries, keys, values, mask = draw_inputs()
     weights = attention.weights(queries, keys, mask)
     torch.testing.assert_close(attention(queries, keys, values, mask), weights @ values)
-
-
-@either
-def test_a_query_that_may_see_nothing_gets_zero_and_finite_gradients(
-    attention: LocalAttention,
-) -> None:
-    queries, keys, values, _ = draw_inputs()
-    queries.requires_grad_()
-    output = attention(queries, keys, values, mask_from_lengths(torch.tensor([0, 7]), KEYS))
-    output.sum().backward()
-    assert (output[0] == 0).all()
-    assert queries.grad.isfinite().all()
-    assert (queries.grad[0] == 0).all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_half_precision_stays_near_double(dtype: torch.dtype) -> None:
-    *exact, mask = draw_inputs()
-    *rounded, _ = draw_inputs(dtype)
-    attention = LocalAttention(ScaledDotScore(), radius=1)
-    torch.testing.assert_close(
-        attention(*rounded, mask).double(), attention(*exact, mask), atol=0.05, rtol=0.05
-    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])

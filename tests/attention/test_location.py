@@ -30,17 +30,6 @@ def test_equals_the_two_linear_maps(attention, batch):
     assert expected.shape == (*batch, 1, 13)
 
 
-def test_the_weights_never_see_what_is_there(attention):
-    queries, state, values = draw(2)
-    before = attention(queries, state, values)
-    weights = attention.weights(queries, state)
-    order = torch.tensor([1, 0, 2, 3, 4, 5, 6])
-    pooled = torch.cat((queries, weights @ values[:, order]), -1)
-    torch.testing.assert_close(attention(queries, state, values[:, order]),
-                               attention.combine(pooled))  # fmt: skip
-    assert not torch.allclose(attention(queries, state, values[:, order]), before)
-
-
 def test_hidden_places_move_nothing(attention):
     queries, state, values = draw(2)
     mask = mask_from_lengths(torch.tensor([4, 0]), 7)
@@ -51,12 +40,6 @@ def test_hidden_places_move_nothing(attention):
     weights = attention.weights(queries, state, mask)
     assert torch.all(weights[1] == 0)
     torch.testing.assert_close(weights[0].sum(-1), torch.ones(1).double())
-
-
-def test_gradcheck(attention):
-    tensors = tuple(tensor.requires_grad_() for tensor in draw(2))
-    mask = mask_from_lengths(torch.tensor([4, 0]), 7)
-    assert torch.autograd.gradcheck(lambda *qsv: attention(*qsv, mask), tensors)
 
 
 @pytest.mark.parametrize("shape", [(6, 11), (8, 11), (7, 10)])

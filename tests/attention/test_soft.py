@@ -82,25 +82,6 @@ def test_agrees_with_the_fused_kernel_of_torch(dtype):
         torch.testing.assert_close(explicit, expected, **close_enough(dtype))
 
 
-def test_agrees_with_double_precision(dtype):
-    tensors, mask = draw(2, dtype=dtype), some_mask(2)
-    exact = dot_product_attention(*(tensor.double() for tensor in tensors), mask)
-    output = dot_product_attention(*tensors, mask)
-    torch.testing.assert_close(output.double(), exact, **close_enough(dtype))
-
-
-def test_a_query_that_sees_nothing_gets_zero_and_finite_gradients(attention, dtype):
-    attention.to(dtype)
-    tensors = tuple(tensor.requires_grad_() for tensor in draw(2, dtype=dtype))
-    for mask in (some_mask(2), torch.zeros(1, 5, dtype=torch.bool)):
-        output = attention(*tensors, mask)
-        assert torch.all(output[:, 1] == 0)
-        output.sum().backward()
-        for tensor in (*tensors, *attention.parameters()):
-            assert torch.all(tensor.grad.isfinite())
-    assert torch.all(tensors[0].grad[:, 1] == 0)
-
-
 def test_a_mask_may_be_1_wide_on_any_axis(attention):
     for shape in ((3, 1), (1, 5), (1, 1), (2, 1, 1), (2, 3, 1), (1, 3, 1)):
         tensors, mask = draw(2), torch.rand(shape) < 0.5
@@ -124,13 +105,13 @@ def test_second_derivatives_of_the_explicit_way():
     assert torch.autograd.gradgradcheck(lambda *qkv: explicit(*qkv, mask), tensors)
 
 
-@pytest.mark.parametrize("scale", [0.0, 0.25, 2.0])
-def test_the_scale_multiplies_the_scores(scale):
+def test_the_scale_multiplies_the_scores_also_if_it_is_zero():
     queries, keys, values = draw(2)
-    expected = (scale * queries @ keys.mT).softmax(-1)
-    attention = DotProductAttention(scale=scale)
-    torch.testing.assert_close(attention.weights(queries, keys), expected)
-    torch.testing.assert_close(attention(queries, keys, values), expected @ values)
+    for scale in (0.0, 0.25):
+        expected = (scale * queries @ keys.mT).softmax(-1)
+        attention = DotProductAttention(scale=scale)
+        torch.testing.assert_close(attention.weights(queries, keys), expected)
+        torch.testing.assert_close(attention(queries, keys, values), expected @ values)
 
 
 @pytest.mark.parametrize(
@@ -160,12 +141,6 @@ def test_a_visible_nan_is_named(attention):
     assert attention(queries, keys, values, mask).isfinite().all()
 
 
-def test_a_nan_among_the_values_is_passed_on(attention):
-    queries, keys, values = draw()
-    values[1, 4] = math.nan
-    assert attention(queries, keys, values)[:, 4].isnan().all()
-
-
 def some_bias(*shape, dtype=torch.float64):
     return torch.randn(shape).to(dtype)
 
@@ -185,31 +160,6 @@ def test_a_bias_is_added_to_the_scores(dtype):
         torch.testing.assert_close(output.double(), expected @ values.double(), **tolerance)
 
 
-def test_a_bias_gives_each_head_its_own_scores():
-    queries, keys, values = draw(2, 3)
-    bias = some_bias(3, 3, 5)
-    output = dot_product_attention(queries, keys, values, bias=bias[None])
-    for head in range(3):
-        tensors = (tensor[:, head] for tensor in (queries, keys, values))
-        torch.testing.assert_close(
-            output[:, head], dot_product_attention(*tensors, bias=bias[head])
-        )
-
-
-def test_the_mask_wins_over_any_bias():
-    queries, keys, values = (tensor.requires_grad_() for tensor in draw(2))
-    bias, mask = some_bias(2, 3, 5).requires_grad_(), some_mask(2)
-    attention = DotProductAttention()
-    output = attention(queries, keys, values, mask, bias=bias)
-    assert torch.all(attention.weights(queries, keys, mask, bias=bias + 1e3)[~mask] == 0)
-    assert torch.all(output[:, 1] == 0)
-    output.sum().backward()
-    for tensor in (queries, keys, values, bias):
-        assert torch.all(tensor.grad.isfinite())
-    assert torch.all(bias.grad[~mask] == 0)
-    assert torch.any(bias.grad != 0)
-
-
 def test_a_bias_learns():
     bias, tensors = some_bias(3, 5).requires_grad_(), draw(2)
     for mask in (None, some_mask(2)):
@@ -218,27 +168,14 @@ def test_a_bias_learns():
         )
 
 
-def test_a_bias_equal_for_all_keys_changes_nothing():
-    queries, keys, values = draw(2)
-    biased = dot_product_attention(queries, keys, values, bias=some_bias(2, 3, 1))
-    torch.testing.assert_close(biased, dot_product_attention(queries, keys, values))
-
-
 @pytest.mark.usefixtures("unchecked")
 def test_a_bias_of_another_type_or_shape_is_refused():
     queries, keys, values = draw(2)
+    of_type = "bias: expected a tensor of torch.float64, got"
     for bias, error, message in [
-        (
-            torch.ones(3, 5).bool(),
-            TypeError,
-            "bias: expected a tensor of torch.float64, got torch.b",
-        ),
-        (
-            torch.ones(3, 5),
-            TypeError,
-            "bias: expected a tensor of torch.float64, got torch.float32",
-        ),
-        (1.0, TypeError, "bias: expected a tensor of torch.float64, got float"),
+        (torch.ones(3, 5).bool(), TypeError, f"{of_type} torch.b"),
+        (torch.ones(3, 5), TypeError, f"{of_type} torch.float32"),
+        (1.0, TypeError, f"{of_type} float"),
         (some_bias(5), ValueError, r"broadcasts to .* \(2, 3, 5\), got \(5,\)"),
         (some_bias(3, 4), ValueError, r"\(2, 3, 5\), got \(3, 4\)"),
         (some_bias(1, 2, 3, 5), ValueError, r"\(2, 3, 5\), got \(1, 2, 3, 5\)"),
@@ -252,6 +189,7 @@ def test_a_bias_of_another_type_or_shape_is_refused():
 @pytest.mark.usefixtures("unchecked")
 def test_bad_input_gets_one_clear_error(attention):
     queries, keys, values = draw(2)
+    elsewhere = torch.ones(3, 5, device="meta").bool()
     for tensors, error, message in [
         ((queries[0, 0], keys, values), ValueError, r"\(7,\) and \(2, 5, 7\)"),
         ((queries, keys[0], values[0]), ValueError, r"\(2, 3, 7\) and \(5, 7\)"),
@@ -259,17 +197,9 @@ def test_bad_input_gets_one_clear_error(attention):
         ((queries, keys[:, :0], values[:, :0]), ValueError, "keys: expected at least one key"),
         ((queries, keys, values[:, :4]), ValueError, r"values: expected one value for each key"),
         ((queries, keys, values, torch.ones(3, 5)), TypeError, "a float is a bias"),
-        (
-            (queries, keys, values, torch.ones(3, 4).bool()),
-            ValueError,
-            r"\(2, 3, 5\), got \(3, 4\)",
-        ),
+        ((queries, keys, values, torch.ones(3, 4).bool()), ValueError, r"5\), got \(3, 4\)"),
         ((queries, keys, values, torch.ones(3, 3, 5).bool()), ValueError, r"got \(3, 3, 5\)"),
-        (
-            (queries, keys, values, torch.ones(3, 5, device="meta").bool()),
-            ValueError,
-            "mask: expected a mask on the device cpu, got one on meta",
-        ),
+        ((queries, keys, values, elsewhere), ValueError, "on the device cpu, got one on meta"),
         ((queries.long(), keys, values), TypeError, "queries and keys: expected floating point"),
     ]:
         with pytest.raises(error, match=message):
@@ -293,8 +223,7 @@ def test_dropout_is_a_probability():
                 make(dropout=wrong)
 
 
-@pytest.mark.parametrize("biased", [False, True])
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("masked", "biased"), [(False, True), (True, False), (True, True)])
 def test_causal_is_the_causal_mask(masked, biased):
     _, keys, values = draw()
     queries = torch.randn_like(keys)

@@ -85,12 +85,6 @@ def test_very_negative_scores_do_not_send_the_weight_to_the_padding():
     assert torch.equal(weights, torch.tensor([[0.0, 1.0, 0.0]]))
 
 
-def test_no_overflow_in_half_precision():
-    scores = torch.tensor([[6e4, 6e4, -6e4, 6e4]], dtype=torch.float16)
-    weights = masked_softmax(scores, torch.tensor([[True, True, True, False]]))
-    assert weights.tolist() == [[0.5, 0.5, 0.0, 0.0]]
-
-
 @pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 3, 1), (2, 1, 3, 2)])
 @pytest.mark.parametrize("axes", [(5, 7), (1, 7), (5, 1), (1, 1)])
 def test_masks_broadcast(batch, axes):
@@ -99,19 +93,6 @@ def test_masks_broadcast(batch, axes):
         mask = torch.rand(*leading, *axes) < 0.5
         whole = mask.expand(scores.shape).contiguous()
         assert torch.equal(masked_softmax(scores, mask), masked_softmax(scores, whole))
-
-
-def test_the_same_keys_in_another_order_get_the_same_weights():
-    scores, mask = torch.randn(2, 3, 5, dtype=torch.float64), random_mask(2, 3, 5)
-    order = torch.randperm(5)
-    shuffled = masked_softmax(scores[..., order], mask[..., order])
-    torch.testing.assert_close(shuffled, masked_softmax(scores, mask)[..., order])
-
-
-def test_a_constant_for_each_query_changes_nothing():
-    scores, mask = torch.randn(2, 3, 5, dtype=torch.float64), random_mask(2, 3, 5)
-    shifted = scores + 100 * torch.randn(2, 3, 1, dtype=torch.float64)
-    torch.testing.assert_close(masked_softmax(shifted, mask), masked_softmax(scores, mask))
 
 
 def test_the_inputs_are_left_alone(dtype):

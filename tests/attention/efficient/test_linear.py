@@ -43,18 +43,6 @@ def formula(queries, keys, values, seen):
     return output
 
 
-def test_equal_to_the_formula():
-    inputs = draw()
-    mask = torch.rand(BATCH, 1, KEYS) < 0.5
-    everything = torch.ones(QUERIES, KEYS, dtype=torch.bool)
-    for example, rows in enumerate(mask):
-        one = tuple(tensor[example] for tensor in inputs)
-        expected = formula(*one, everything)
-        torch.testing.assert_close(linear_attention(*inputs)[example], expected, **EXACT)
-        hidden = formula(*one, rows.expand(QUERIES, -1))
-        torch.testing.assert_close(linear_attention(*inputs, mask)[example], hidden, **EXACT)
-
-
 @pytest.mark.parametrize("chunk", [1, 2, 4, KEYS, 64])
 def test_causal_in_chunks_equals_the_formula_and_the_recurrence(chunk):
     inputs = draw(queries=KEYS)
@@ -72,42 +60,6 @@ def test_causal_in_chunks_equals_the_formula_and_the_recurrence(chunk):
     ):
         state = state.add(key, value, mask[:, :, step : step + 1])
         torch.testing.assert_close(state.read(query)[:, 0], output[:, step], **EXACT)
-
-
-def test_all_keys_at_once_and_one_by_one_are_the_same_state():
-    queries, keys, values = draw()
-    at_once = LinearState.empty(keys, values).add(keys, values)
-    assert at_once.matrix.shape == (BATCH, D_K, D_V)
-    assert at_once.total.shape == (BATCH, D_K)
-    order = torch.randperm(KEYS)
-    state = LinearState.empty(keys, values)
-    for here in order.split(3):
-        state = state.add(keys[:, here], values[:, here])
-    torch.testing.assert_close(state.matrix, at_once.matrix, **EXACT)
-    torch.testing.assert_close(state.total, at_once.total, **EXACT)
-    torch.testing.assert_close(
-        state.read(queries), linear_attention(queries, keys, values), **EXACT
-    )
-
-
-def test_the_output_is_the_weighted_mean():
-    queries, keys, values = draw()
-    weights = linear_attention_weights(queries, keys)
-    assert (weights > 0).all()
-    torch.testing.assert_close(weights.sum(-1), torch.ones(BATCH, QUERIES).double())
-    torch.testing.assert_close(weights @ values, linear_attention(queries, keys, values))
-    queries, keys, values = draw(queries=KEYS)
-    causal = linear_attention_weights(queries, keys, causal_mask(KEYS))
-    assert (causal.triu(1) == 0).all()
-    torch.testing.assert_close(
-        causal @ values, linear_attention(queries, keys, values, is_causal=True)
-    )
-
-
-def test_the_rank_of_the_weights_is_that_of_the_features():
-    queries, keys = torch.randn(2, 40, 6, dtype=torch.float64)
-    weights = linear_attention_weights(20 * queries, 20 * keys)
-    assert torch.linalg.matrix_rank(weights) == 6
 
 
 def test_who_sees_nothing_gets_zero_and_finite_gradients():
@@ -165,18 +117,6 @@ def test_a_state_refuses_a_mask_with_a_row_for_each_query():
     state = LinearState.empty(keys, values)
     with pytest.raises(ValueError, match=r"mask: .* got \(4, 5\)"):
         state.add(keys, values, torch.ones(4, 5, dtype=torch.bool))
-
-
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_a_hidden_key_may_be_anything(is_causal):
-    queries, keys, values = draw(KEYS)
-    mask = torch.rand(BATCH, 1, KEYS) > 0.4
-    expected = linear_attention(queries, keys, values, mask, is_causal=is_causal)
-    weights = linear_attention_weights(queries, keys, mask)
-    broken = keys.masked_fill(~mask.mT, math.nan)
-    found = linear_attention(queries, broken, values, mask, is_causal=is_causal)
-    assert torch.equal(found, expected)
-    assert torch.equal(linear_attention_weights(queries, broken, mask), weights)
 
 
 def test_features_stay_positive_far_below_zero():

@@ -89,18 +89,6 @@ def test_the_gradient_of_the_bandwidth_is_that_of_finite_differences(parameter: 
     assert torch.autograd.gradcheck(predict, torch.tensor([0.8]).double().requires_grad_())
 
 
-def test_a_hidden_key_never_matters_and_gets_no_gradient() -> None:
-    queries, keys, values = torch.randn(3, 6)
-    keys.requires_grad_()
-    layer, mask = LearnableKernelRegression(), (torch.arange(6) != 2)[None]
-    before = layer(queries, keys, values, mask)
-    before.sum().backward()
-    assert keys.grad[2] == 0
-    moved = keys.detach().clone()
-    moved[2] += 5
-    assert torch.equal(layer(queries, moved, values, mask), before)
-
-
 def test_only_the_inverse_width_draws_its_first_value() -> None:
     set_seed(3)
     first = torch.rand(1)

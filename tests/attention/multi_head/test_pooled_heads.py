@@ -42,15 +42,6 @@ def test_keys_and_values_are_the_mean_of_their_group():
             torch.testing.assert_close(getattr(pooled, name), expected)
 
 
-def test_heads_that_were_equal_lose_nothing():
-    attention = make()
-    with torch.no_grad():
-        for linear in (attention.W_k, attention.W_v):
-            linear.weight.copy_(linear.weight[:D_K].repeat(HEADS, 1))
-    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
-    torch.testing.assert_close(pooled_heads(attention, 1)(x, x), attention(x, x))
-
-
 def test_the_trained_module_is_left_alone():
     attention = make(dropout=0.5)
     kept = {name: each.clone() for name, each in attention.state_dict().items()}

@@ -28,30 +28,8 @@ def test_it_is_its_equation(attention, x, mask):
     assert attention(x).shape == (2, LENGTH, D_V)
 
 
-def test_positions_that_change_places_change_them_in_the_output_too(attention, x):
-    order = torch.randperm(LENGTH)
-    torch.testing.assert_close(attention(x[:, order]), attention(x)[:, order])
-
-
 def test_one_sentence_needs_no_batch(attention, x):
     torch.testing.assert_close(attention(x[0]), attention(x)[0])
-
-
-def test_the_future_moves_nothing_under_a_causal_mask(attention, x):
-    before = attention(x, causal_mask(LENGTH))
-    x[:, 6:] += 1
-    after = attention(x, causal_mask(LENGTH))
-    assert torch.equal(before[:, :6], after[:, :6])
-    assert not torch.allclose(before[:, 6:], after[:, 6:])
-
-
-def test_a_position_that_sees_nothing_gets_zero_and_finite_gradients(attention, x):
-    mask = causal_mask(LENGTH, offset=-1)
-    x.requires_grad_()
-    output = attention(x, mask)
-    output.sum().backward()
-    assert (output[:, 0] == 0).all()
-    assert x.grad.isfinite().all()
 
 
 def test_sizes_left_out_are_those_of_the_model():

@@ -51,46 +51,6 @@ def _scores(module, x, num_kv_heads):
     return queries @ keys.mT / D_K**0.5
 
 
-def test_a_sink_that_scores_minus_infinity_is_none():
-    module, x = attention(), text()
-    module.sinks.data.fill_(-1e4)
-    plain = MultiHeadAttention(d_model=D_MODEL, num_heads=HEADS).double()
-    plain.load_state_dict({k: v for k, v in module.state_dict().items() if k != "sinks"})
-    torch.testing.assert_close(module(x), plain(x))
-
-
-def test_a_sink_that_scores_high_silences_its_head_alone():
-    module, x = attention(), text()
-    module.sinks.data[2] = 1e4
-    weights = module.weights(x, x)
-    assert (weights[:, 2] == 0).all()
-    assert (weights[:, [0, 1, 3, 4, 5]].sum(-1) > 0).all()
-
-
-def test_permuting_the_heads_permutes_the_sinks():
-    module, x = attention(), text()
-    order = torch.randperm(HEADS)
-    permuted = attention()
-    rows = torch.arange(D_MODEL).view(HEADS, D_K)[order].flatten()
-    state = module.state_dict()
-    for name in ("W_q", "W_k", "W_v"):
-        state[f"{name}.weight"] = state[f"{name}.weight"][rows]
-    state["W_o.weight"] = state["W_o.weight"][:, rows]
-    state["sinks"] = state["sinks"][order]
-    permuted.load_state_dict(state)
-    torch.testing.assert_close(permuted.weights(x, x), module.weights(x, x)[:, order])
-    torch.testing.assert_close(permuted(x, x, x), module(x, x, x))
-
-
-def test_gradients():
-    module, x = attention(window=3), text(4).requires_grad_()
-
-    def run(x, sinks):
-        return torch.func.functional_call(module, {"sinks": sinks}, (x, x, x))
-
-    assert torch.autograd.gradcheck(run, (x, module.sinks))
-
-
 @pytest.mark.parametrize("window", [None, 5])
 @pytest.mark.parametrize("length", [1, 7, 64])
 @pytest.mark.parametrize("num_kv_heads", [2, 8])

@@ -48,33 +48,6 @@ def test_the_frequencies_of_32_columns():
         assert torch.atan2(sine, cosine).item() == pytest.approx(frequency, abs=5e-5)
 
 
-def test_an_odd_number_of_columns_ends_with_a_sine():
-    encoding = sinusoids(7, 5, dtype=torch.float64)
-    last = torch.sin(torch.arange(7).double() / 10000 ** (4 / 5))
-    torch.testing.assert_close(encoding[:, 4], last)
-
-
-@pytest.mark.parametrize("delta", [0, 1, 3, 50])
-def test_a_shift_is_one_rotation_for_all_positions(delta):
-    d_model = 14
-    encoding = sinusoids(200, d_model, dtype=torch.float64)
-    rotation = torch.zeros(d_model, d_model).double()
-    for j in range(0, d_model, 2):
-        angle = delta / 10000 ** (j / d_model)
-        sine, cosine = math.sin(angle), math.cos(angle)
-        rotation[j : j + 2, j : j + 2] = torch.tensor([[cosine, sine], [-sine, cosine]])
-    torch.testing.assert_close(encoding[delta:], encoding[: 200 - delta] @ rotation.T)
-    torch.testing.assert_close(rotation @ rotation.T, torch.eye(d_model).double())
-
-
-def test_dot_products_know_the_distance_only():
-    encoding = sinusoids(50, 32, dtype=torch.float64)
-    products = encoding @ encoding.T
-    for distance in (0, 1, 17):
-        diagonal = products.diagonal(distance)
-        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal))
-
-
 def test_the_module_adds_it():
     x = torch.randn(2, 3, 5, 7).double()
     positions = SinusoidalPositions(d_model=7, base=50.0)

@@ -124,13 +124,6 @@ def test_the_density_of_a_window_is_counted(length, radius):
     assert density(mask, among=causal_mask(length)) == pytest.approx(share)
 
 
-def test_density_counts_every_axis():
-    masks = torch.stack([torch.ones(3, 5).bool(), torch.zeros(3, 5).bool()])
-    assert density(masks) == 0.5
-    first = torch.tensor([True, False, False, False, False])
-    assert density(masks, among=first) == 0.5
-
-
 # --- reach -----------------------------------------------------------------------------------
 
 
@@ -145,20 +138,6 @@ def test_reach_is_a_walk_through_the_layers(length, num_layers, data):
     assert torch.equal(reach(masks, num_layers), walk(walked, length))
 
 
-@given(length=lengths, radius=st.integers(0, 6), num_layers=layers, causal=st.booleans())
-def test_windows_add_up(length, radius, num_layers, causal):
-    window = window_mask(length, radius=radius, causal=causal)
-    wide = window_mask(length, radius=num_layers * radius, causal=causal)
-    assert torch.equal(reach(window, num_layers), wide)
-
-
-@given(length=lengths, size=sizes, num_layers=st.integers(1, 6))
-def test_blocks_and_strides_never_get_out(length, size, num_layers):
-    """Both divide the positions into classes, and no layer leads from one to another."""
-    for mask in (block_mask(length, block_size=size), strided_mask(length, stride=size)):
-        assert torch.equal(reach(mask, num_layers), mask)
-
-
 @given(length=lengths, stride=sizes)
 def test_a_stride_and_its_window_see_the_whole_past_in_two_layers(length, stride):
     causal = causal_mask(length)
@@ -168,30 +147,7 @@ def test_a_stride_and_its_window_see_the_whole_past_in_two_layers(length, stride
     assert torch.equal(reach([strided, window], 2), causal)
 
 
-@given(length=lengths, position=st.integers(0, 22))
-def test_one_global_position_joins_all_in_two_layers(length, position):
-    mask = global_mask(length, positions=[position % length])
-    assert reach(mask, 2).all()
-    assert reach(mask, 1).all() == (length <= 2)
-
-
-@given(length=lengths, num_layers=layers)
-def test_doubled_dilations_see_exponentially_far(length, num_layers):
-    masks = [dilated_mask(length, radius=1, dilation=2**layer) for layer in range(num_layers)]
-    wide = window_mask(length, radius=2**num_layers - 1)
-    assert torch.equal(reach(masks or [wide], num_layers), wide)
-
-
-def test_the_first_mask_is_that_of_the_first_layer():
-    """0 -> 1 in the first layer and 1 -> 2 in the second; the other way round nothing gets to 2."""
-    first, second = torch.zeros(2, 3, 3).bool()
-    first[1, 0] = second[2, 1] = True
-    assert reach([first, second], 2)[2, 0]
-    assert not reach([second, first], 2)[2, 0]
-
-
-@pytest.mark.parametrize("residual", [0.0, 1.0])
-@pytest.mark.parametrize("num_layers", [1, 2, 3])
+@pytest.mark.parametrize(("num_layers", "residual"), [(1, 0.0), (2, 0.0), (3, 1.0)])
 def test_reach_is_what_moves_in_real_layers(num_layers, residual):
     """Even without a residual connection, for what a position knows is also what it asks."""
     set_seed(0)
@@ -219,13 +175,7 @@ def test_reach_counts_the_layers_of_path_length():
     assert not reach(mask, layers - 1).all()
 
 
-def test_the_masks_are_never_changed():
-    mask = window_mask(7, radius=1)
-    before = mask.clone()
-    reach(mask, 3)
-    density(mask, among=mask)
-    assert torch.equal(mask, before)
-
+FLOAT = torch.ones(3, 3)
 
 # --- errors ----------------------------------------------------------------------------------
 
@@ -236,41 +186,17 @@ def test_the_masks_are_never_changed():
     [
         (lambda: strided_mask(5, stride=0), ValueError, "stride: expected at least 1, got 0"),
         (lambda: strided_mask(0, stride=1), ValueError, "num_positions: expected at least 1"),
-        (
-            lambda: dilated_mask(5, radius=-1, dilation=1),
-            ValueError,
-            "radius: expected 0 or more, got -1",
-        ),
+        (lambda: dilated_mask(5, radius=-1, dilation=1), ValueError, "radius: .* or more, got -1"),
         (lambda: dilated_mask(5, radius=1, dilation=0), ValueError, "dilation: expected at least"),
         (lambda: block_mask(5, block_size=0), ValueError, "block_size: expected at least 1, got 0"),
-        (
-            lambda: global_mask(5, positions=[5]),
-            ValueError,
-            "positions: expected positions among 5, got 5",
-        ),
+        (lambda: global_mask(5, positions=[5]), ValueError, "positions: .* among 5, got 5"),
         (lambda: global_mask(5, positions=[-6]), ValueError, "got -6"),
-        (
-            lambda: global_mask(5, positions=0),
-            TypeError,
-            r"positions: expected a list such as \[0\], got 0",
-        ),
-        (
-            lambda: random_mask(5, num_keys=6),
-            ValueError,
-            "num_keys: expected a number from 0 to 5, got 6",
-        ),
-        (lambda: density(torch.ones(3, 3)), TypeError, "mask: expected a boolean tensor"),
-        (
-            lambda: density(causal_mask(3), among=torch.ones(3, 3)),
-            TypeError,
-            "among: expected a boolean tensor",
-        ),
-        (
-            lambda: density(causal_mask(3), among=~torch.ones(3, 3).bool()),
-            ValueError,
-            "among: expected at least one pair",
-        ),
-        (lambda: reach(torch.ones(3, 3), 1), TypeError, "mask: expected a boolean tensor"),
+        (lambda: global_mask(5, positions=0), TypeError, r"a list such as \[0\], got 0"),
+        (lambda: random_mask(5, num_keys=6), ValueError, "num_keys: .* from 0 to 5, got 6"),
+        (lambda: density(FLOAT), TypeError, "mask: expected a boolean tensor"),
+        (lambda: density(causal_mask(3), among=FLOAT), TypeError, "among: expected a boolean"),
+        (lambda: density(causal_mask(3), among=FLOAT > 1), ValueError, "among: .* one pair"),
+        (lambda: reach(FLOAT, 1), TypeError, "mask: expected a boolean tensor"),
         (lambda: reach(causal_mask(3, 4), 1), ValueError, "mask: expected square masks of one"),
         (lambda: reach([causal_mask(3), causal_mask(4)], 1), ValueError, "square masks of one"),
         (lambda: reach([], 1), ValueError, "square masks of one size"),

@@ -41,49 +41,6 @@ def test_each_mechanism_is_its_formula(decays, corrects):
         torch.testing.assert_close(state.matrix[example], matrix, **EXACT)
 
 
-def test_orthogonal_keys_are_read_back_and_the_delta_rule_overwrites():
-    keys = torch.eye(D_K, dtype=torch.float64)
-    first, second = torch.randn(2, D_K, D_V, dtype=torch.float64)
-    ones = torch.ones(D_K, dtype=torch.float64)
-    for strength in (None, ones):
-        state = FixedState.empty(keys, first).write(keys, first, strength=strength)
-        torch.testing.assert_close(state.read(keys), first, **EXACT)
-        again = state.write(keys, second, strength=strength)
-        expected = first + second if strength is None else second
-        torch.testing.assert_close(again.read(keys), expected, **EXACT)
-
-
-def test_what_was_written_last_is_read_exactly_whatever_was_there_before():
-    keys, values, decay, _ = draw()
-    keys = keys / keys.norm(dim=-1, keepdim=True)
-    state = FixedState.empty(keys, values).write(
-        keys, values, log_decay=decay, strength=torch.ones_like(decay)
-    )
-    torch.testing.assert_close(state.read(keys)[:, -1], values[:, -1], **EXACT)
-
-
-def test_a_strength_of_zero_writes_nothing_and_a_decay_of_zero_forgets_nothing():
-    keys, values, _, strength = draw()
-    before = FixedState.empty(keys, values).write(keys, values, strength=strength)
-    after = before.write(-keys, 3 * values, strength=torch.zeros_like(strength))
-    assert torch.equal(after.matrix, before.matrix)
-    decayed = before.write(keys, values, log_decay=torch.zeros_like(strength))
-    torch.testing.assert_close(decayed.matrix, before.write(keys, values).matrix, **EXACT)
-
-
-def test_order_is_nothing_to_a_sum_and_something_to_the_others():
-    keys, values, decay, strength = draw()
-    order = torch.arange(KEYS - 1, -1, -1)
-    for settings, same in [
-        ({}, True),
-        ({"log_decay": decay[:, :1].expand(-1, KEYS)}, False),
-        ({"strength": strength[:, :1].expand(-1, KEYS)}, False),
-    ]:
-        there = FixedState.empty(keys, values).write(keys, values, **settings)
-        back = FixedState.empty(keys, values).write(keys[:, order], values[:, order], **settings)
-        assert torch.allclose(there.matrix, back.matrix, atol=1e-12) is same
-
-
 def test_hidden_positions_neither_write_nor_forget_and_may_hold_anything():
     keys, values, decay, strength = draw()
     mask = torch.rand(1, 1, KEYS) < 0.6
@@ -95,13 +52,6 @@ def test_hidden_positions_neither_write_nor_forget_and_may_hold_anything():
         keys[:, seen], values[:, seen], log_decay=decay[:, seen], strength=strength[:, seen]
     )
     torch.testing.assert_close(found.matrix, expected.matrix, **EXACT)
-
-
-def test_an_empty_state_answers_with_zero():
-    keys, values, *_ = draw()
-    state = FixedState.empty(keys, values)
-    assert state.matrix.shape == (BATCH, D_K, D_V)
-    assert torch.equal(state.read(keys), torch.zeros(BATCH, KEYS, D_V, dtype=torch.float64))
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
