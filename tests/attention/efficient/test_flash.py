@@ -47,9 +47,8 @@ def plain(queries, keys, values, mask=None, *, scale=None, is_causal=False):
     return exponentials @ values / torch.where(total == 0, 1, total)
 
 
-@pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("kind", MASKS)
-@pytest.mark.parametrize("dtype", EXACT, ids=str)
+@pytest.mark.parametrize(("dtype", "is_causal"), [(torch.float64, True), (torch.float32, False)])
 def test_equal_to_the_formula_with_its_gradients(dtype, kind, is_causal):
     keys = QUERIES if is_causal else KEYS
     mask, inputs = MASKS[kind](keys), draw(dtype, keys=keys)
