@@ -10,7 +10,6 @@ from torch import nn
 
 from attention_book import set_seed
 from attention_book.attention import (
-    BilinearScore,
     DotScore,
     HardAttention,
     RunningMean,
@@ -201,21 +200,6 @@ def test_the_surrogate_ignores_the_gradients_of_loss_and_baseline() -> None:
     assert log_prob.grad.tolist() == [1.0, 2.0]
     assert loss.grad is None
     assert baseline.grad is None
-
-
-def test_reinforce_trains_a_score() -> None:
-    """Only one of three keys holds the answer, and nothing but the drawn losses says which."""
-    set_seed(0)
-    keys, values = torch.eye(3), torch.tensor([[1.0], [0.0], [0.0]])
-    attention = HardAttention(BilinearScore(d_q=3, d_k=3))
-    optimizer = torch.optim.SGD(attention.parameters(), lr=1.0)
-    for _ in range(100):
-        drawn = attention.sample(keys[:1].expand(16, 3), keys, values)
-        optimizer.zero_grad()
-        loss = 1 - drawn.output.squeeze(-1)
-        reinforce_surrogate(drawn.log_prob, loss, baseline=0.5).backward()
-        optimizer.step()
-    assert attention(keys[:1], keys, values).item() == 1.0
 
 
 @given(

@@ -78,7 +78,7 @@ def draw(case, *batch, dtype=torch.float64):
     return torch.randn(*batch, 3, d_q, dtype=dtype), torch.randn(*batch, 13, d_k, dtype=dtype)
 
 
-@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 1, 3), (1, 2, 1, 2)])
+@pytest.mark.parametrize("batch", [(), (2,), (2, 1, 3)])
 def test_equals_a_loop_over_the_formula(case, batch):
     score, formula, _, _ = case
     queries, keys = draw(case, *batch)
@@ -138,14 +138,9 @@ def test_the_bias_of_the_additive_score_lies_within_the_tanh():
     queries, keys = torch.randn(3, 7).double(), torch.randn(13, 5).double()
     hidden = queries[:, None] @ score.W_q.weight.T + keys @ score.W_k.weight.T + score.W_k.bias
     torch.testing.assert_close(score(queries, keys), hidden.tanh() @ score.w_v.weight[0])
-
-
-def test_the_additive_score_has_no_bias_unless_asked():
-    score = AdditiveScore(d_q=7, d_k=5, d_hidden=11)
-    assert {name for name, _ in score.named_parameters()} == {
-        "W_q.weight", "W_k.weight", "w_v.weight",
-    }  # fmt: skip
-    assert torch.all(score(torch.zeros(3, 7), torch.zeros(4, 5)) == 0)
+    plain = AdditiveScore(d_q=7, d_k=5, d_hidden=11)  # none unless asked
+    assert [name for name, _ in plain.named_parameters() if "bias" in name] == []
+    assert torch.all(plain(torch.zeros(3, 7), torch.zeros(4, 5)) == 0)
 
 
 def test_short_vectors_have_directions_too(dtype):
@@ -170,6 +165,7 @@ def test_shapes_that_do_not_fit_are_named(case):
     score, _, d_q, d_k = case
     good_queries, good_keys = draw(case, 2)
     for queries, keys, message in [
+        (torch.tensor(1.0), good_keys, r"queries and keys: expected the axes .* \(\) and"),
         (torch.rand(d_q), good_keys, rf"\({d_q},\) and \(2, 13, {d_k}\)"),
         (good_queries, good_keys[0], rf"\(2, 3, {d_q}\) and \(13, {d_k}\)"),
         (good_queries, good_keys[:, :0], r"at least one key"),
@@ -188,21 +184,14 @@ def test_widths_and_temperatures_are_positive(width):
         CosineScore(temperature=width)
 
 
-@pytest.mark.parametrize("bad", [0, -2])
-def test_sizes_are_at_least_1(bad):
+def test_sizes_are_at_least_1():
     for make, sizes in [
-        (BilinearScore, {"d_q": 7, "d_k": bad}),
-        (AdditiveScore, {"d_q": bad, "d_k": 5, "d_hidden": 3}),
-        (AdditiveScore, {"d_q": 7, "d_k": 5, "d_hidden": bad}),
-        (ConcatLinearScore, {"d_q": bad, "d_k": 5}),
-        (ConcatTanhSumScore, {"d_q": 7, "d_k": 5, "d_hidden": bad}),
+        (BilinearScore, {"d_q": 7, "d_k": 0}),
+        (AdditiveScore, {"d_q": -2, "d_k": 5, "d_hidden": 3}),
+        (AdditiveScore, {"d_q": 7, "d_k": 5, "d_hidden": 0}),
+        (ConcatLinearScore, {"d_q": 0, "d_k": 5}),
+        (ConcatTanhSumScore, {"d_q": 7, "d_k": 5, "d_hidden": -2}),
     ]:
-        name = next(name for name, size in sizes.items() if size == bad)
+        name, bad = min(sizes.items(), key=lambda each: each[1])
         with pytest.raises(ValueError, match=f"{name}: expected at least 1, got {bad}"):
             make(**sizes)
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_single_numbers_are_refused_as_queries(case):
-    with pytest.raises(ValueError, match=r"queries and keys: expected the axes .* \(\) and"):
-        case[0](torch.tensor(1.0), draw(case)[1])

@@ -1,6 +1,7 @@
 """The laws of masked softmax, in every floating point type."""
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -85,12 +86,12 @@ def test_very_negative_scores_do_not_send_the_weight_to_the_padding():
     assert torch.equal(weights, torch.tensor([[0.0, 1.0, 0.0]]))
 
 
-@pytest.mark.parametrize("batch", [(), (2,), (2, 3), (2, 3, 1), (2, 1, 3, 2)])
-@pytest.mark.parametrize("axes", [(5, 7), (1, 7), (5, 1), (1, 1)])
-def test_masks_broadcast(batch, axes):
+@pytest.mark.parametrize("batch", [(), (2,), (2, 1, 3)])
+def test_masks_broadcast(batch):
     scores = torch.randn(*batch, 5, 7)
-    for leading in {batch, (1,) * len(batch), (1,) * len(batch[1:]), ()}:
-        mask = torch.rand(*leading, *axes) < 0.5
+    leading = {batch, (1,) * len(batch), (1,) * len(batch[1:]), ()}
+    for size, axes in product(leading, [(5, 7), (1, 7), (5, 1), (1, 1)]):
+        mask = torch.rand(*size, *axes) < 0.5
         whole = mask.expand(scores.shape).contiguous()
         assert torch.equal(masked_softmax(scores, mask), masked_softmax(scores, whole))
 

@@ -10,12 +10,7 @@ from torch.nn import functional as F
 
 from attention_book.attention import (
     KV,
-    AlibiPositions,
     MultiHeadAttention,
-    NoPositions,
-    RelativePositions,
-    RotaryPositions,
-    T5Buckets,
     causal_mask,
 )
 from attention_book.foundations import strict
@@ -25,14 +20,6 @@ BATCH, QUERIES, KEYS, HEADS = 5, 7, 11, 6
 D_K = 2
 D_MODEL = HEADS * D_K
 EXACT = {"rtol": 0, "atol": 1e-12}
-POSITIONS = {
-    "none": NoPositions,
-    "relative": lambda: RelativePositions(d_k=D_K, max_distance=2),
-    "relative, keys only": lambda: RelativePositions(d_k=D_K, max_distance=2, values=False),
-    "buckets": lambda: T5Buckets(num_heads=HEADS, bidirectional=True, max_distance=9),
-    "rotary": lambda: RotaryPositions(d_k=D_K),
-    "alibi": lambda: AlibiPositions(num_heads=HEADS),
-}
 
 
 def make(key_value_heads=2, **settings):
@@ -118,36 +105,6 @@ def test_equal_to_torch_with_grouped_heads():
     heads = F.scaled_dot_product_attention(asked, pairs.keys, pairs.values, enable_gqa=True)
     expected = attention.W_o(heads.transpose(1, 2).flatten(2))
     torch.testing.assert_close(attention(queries, keys), expected, **EXACT)
-
-
-@pytest.fixture(params=POSITIONS)
-def attention(request):
-    torch.manual_seed(1)
-    return make(bias=True, positions=POSITIONS[request.param]())
-
-
-def repeated(attention):
-    """Multi-head attention whose heads of one group have equal keys and values."""
-    whole = MultiHeadAttention(
-        d_model=D_MODEL, num_heads=HEADS, bias=True, positions=attention.positions
-    ).double()
-    state = attention.state_dict()
-    for name in ("W_k.weight", "W_k.bias", "W_v.weight", "W_v.bias"):
-        by_head = state[name].unflatten(0, (attention.num_kv_heads, D_K))
-        per_group = HEADS // attention.num_kv_heads
-        state[name] = by_head.repeat_interleave(per_group, dim=0).flatten(0, 1)
-    whole.load_state_dict(state)
-    return whole
-
-
-def test_it_is_multi_head_attention_with_repeated_keys_and_values(attention):
-    whole, (queries, keys, values) = repeated(attention), draw()
-    for mask in (some_mask(BATCH), some_mask(BATCH, HEADS)):
-        expected = whole(queries, keys, values, mask)
-        torch.testing.assert_close(attention(queries, keys, values, mask), expected, **EXACT)
-        weights = attention.weights(queries, keys, mask)
-        torch.testing.assert_close(weights, whole.weights(queries, keys, mask), **EXACT)
-        torch.testing.assert_close(attention.combine(weights, values), expected, **EXACT)
 
 
 @pytest.mark.parametrize("key_value_heads", [1, 3, 6])

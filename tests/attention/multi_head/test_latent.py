@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch.autograd import gradcheck
 
 from attention_book.attention import (
     KV,
@@ -81,12 +80,15 @@ def test_it_is_the_papers_formula(q_rank, absorbed) -> None:
     torch.testing.assert_close(attention.weights(queries, cache, seen, offset=4), weights, **EXACT)
 
 
-@pytest.mark.parametrize("with_heads", [False, True])
-def test_absorbed_is_expanded(with_heads) -> None:
+def test_absorbed_is_expanded() -> None:
     attention, x = make(), draw()
-    mask = torch.rand(BATCH, *([HEADS] if with_heads else []), KEYS, KEYS) < 0.5
-    mask[..., 0] = True
-    for settings in ({}, {"is_causal": True}, {"mask": mask}, {"mask": mask, "is_causal": True}):
+    by_head = torch.rand(BATCH, HEADS, KEYS, KEYS) < 0.5
+    by_head[..., 0] = True
+    for settings in (
+        {"is_causal": True},
+        {"mask": by_head},
+        {"mask": by_head[:, 0], "is_causal": True},
+    ):
         absorbed, expanded = (attention(x, x, absorbed=each, **settings) for each in (True, False))
         torch.testing.assert_close(absorbed, expanded, **EXACT)
         combined = attention.combine(attention.weights(x, x, **settings), x)
@@ -119,12 +121,6 @@ def test_without_positions_the_keys_are_a_set() -> None:
     assert (placed(x[:, :1], x[:, order]) - placed(x[:, :1], x)).abs().max() > 1e-3
 
 
-def test_only_distances_count() -> None:
-    attention, x = make(), draw()
-    shifted = attention(x, attention.project(x, offset=100), offset=100)
-    torch.testing.assert_close(shifted, attention(x, x), rtol=0, atol=1e-10)
-
-
 def test_the_cache_has_the_latent_vector_and_one_turned_key() -> None:
     attention, x = make(), draw()
     cache = attention.project(x)
@@ -145,12 +141,6 @@ def test_absorbing_saves_the_expansion_of_every_key() -> None:
     expansion = 2 * 1000 * BATCH * RANK * HEADS * (D_K + D_V)
     assert expanded > expansion
     assert absorbed < expanded - expansion / 2
-
-
-def test_gradients() -> None:
-    attention, x = make(), draw(4)[:2].requires_grad_()
-    for absorbed in (True, False):
-        assert gradcheck(lambda x, each=absorbed: attention(x, x, is_causal=True, absorbed=each), x)
 
 
 def test_it_can_be_looked_into_and_intervened_in() -> None:

@@ -24,10 +24,12 @@ def make(**settings):
 
 
 @pytest.mark.parametrize("bias", [False, True])
-def test_with_as_many_heads_nothing_changes(bias):
-    attention = make(bias=bias, positions=RotaryPositions(d_k=D_K), scale=0.3)
+def test_with_as_many_heads_nothing_changes_not_even_the_mode(bias):
+    settings = {"bias": bias, "positions": RotaryPositions(d_k=D_K), "scale": 0.3}
+    attention = make(**settings, dropout=0.5).eval()
     x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
     torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))
+    assert pooled_heads(attention.train(), 2).training
 
 
 def test_keys_and_values_are_the_mean_of_their_group():
@@ -73,10 +75,3 @@ def test_bad_input_gets_one_clear_error():
         pooled_heads(make(d_key=5), 2)
     with pytest.raises(TypeError, match=r"attention: .* got a Derived"):
         pooled_heads(Derived(d_model=12, num_heads=6), 2)
-
-
-def test_it_is_in_the_mode_of_the_trained_module():
-    attention = make(dropout=0.5).eval()
-    x = torch.randn(3, 7, D_MODEL, dtype=torch.float64)
-    torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))
-    assert pooled_heads(attention.train(), 2).training

@@ -32,6 +32,15 @@ def test_one_sentence_needs_no_batch(attention, x):
     torch.testing.assert_close(attention(x[0]), attention(x)[0])
 
 
+def test_a_position_that_sees_nothing_gets_zero_and_finite_gradients(attention, x):
+    mask = causal_mask(LENGTH, offset=-1)
+    x.requires_grad_()
+    output = attention(x, mask)
+    output.sum().backward()
+    assert (output[:, 0] == 0).all()
+    assert x.grad.isfinite().all()
+
+
 def test_sizes_left_out_are_those_of_the_model():
     attention = SelfAttention(d_model=D_MODEL)
     assert {tuple(weight.shape) for weight in attention.parameters()} == {(D_MODEL, D_MODEL)}

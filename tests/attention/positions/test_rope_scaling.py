@@ -161,10 +161,9 @@ def test_without_a_fixed_length_a_call_turns_by_the_length_it_reaches(name, coun
 
 
 def test_refused():
+    uneven = LongRopeScaling(trained_length=9, short_factors=(1.0,) * 3, long_factors=(1.0,) * 2)
     with pytest.raises(ValueError, match="long_factors: expected one for each of 3 pairs, got 2"):
-        LongRopeScaling(
-            trained_length=9, short_factors=(1.0, 1.0, 1.0), long_factors=(1.0, 1.0)
-        ).frequencies(6)
+        uneven.frequencies(6)
     with pytest.raises(ValueError, match="short_factors: expected numbers above 0, got"):
         LongRopeScaling(trained_length=9, short_factors=(0.0,), long_factors=(1.0,))
     with pytest.raises(ValueError, match="d_k: expected 4 or more, for two pairs, got 2"):
@@ -188,92 +187,78 @@ def test_refused():
 
 
 # The library computes frequencies in single precision: about 1e-7 is all it can agree to.
+# name: (what its configuration says, the length that is read, ours)
 CASES = {
-    "linear": (
-        {"rope_type": "linear", "factor": 4.0},
-        None,
-        LinearScaling(factor=4.0),
-    ),
+    "linear": ({"factor": 4.0}, None, LinearScaling(factor=4.0)),
     "dynamic": (
-        {"rope_type": "dynamic", "factor": 4.0},
+        {"factor": 4.0},
         3000,
         DynamicNtkScaling(factor=4.0, trained_length=1024, length=3000),
     ),
     "dynamic, short": (
-        {"rope_type": "dynamic", "factor": 4.0},
+        {"factor": 4.0},
         30,
         DynamicNtkScaling(factor=4.0, trained_length=1024, length=30),
     ),
-    "yarn": (
-        {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 1024},
-        None,
-        YarnScaling(factor=16.0, trained_length=1024),
-    ),
+    "yarn": ({"factor": 16.0}, None, YarnScaling(factor=16.0, trained_length=1024)),
     "yarn of gpt-oss": (
-        {
-            "rope_type": "yarn",
-            "factor": 32.0,
-            "beta_fast": 32.0,
-            "beta_slow": 1.0,
-            "truncate": False,
-            "original_max_position_embeddings": 4096,
-        },
+        {"factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False},
         None,
         YarnScaling(factor=32.0, trained_length=4096, truncate=False),
     ),
     "yarn of DeepSeek": (
-        {
-            "rope_type": "yarn",
-            "factor": 40.0,
-            "mscale": 1.0,
-            "mscale_all_dim": 0.7,
-            "original_max_position_embeddings": 4096,
-        },
+        {"factor": 40.0, "mscale": 1.0, "mscale_all_dim": 0.7},
         None,
         YarnScaling(factor=40.0, trained_length=4096, mscale=1.0, mscale_all_dim=0.7),
     ),
-    "yarn, short": (
-        {"rope_type": "yarn", "factor": 8.0, "original_max_position_embeddings": 64},
-        None,
-        YarnScaling(factor=8.0, trained_length=64),
-    ),
+    "yarn, short": ({"factor": 8.0}, None, YarnScaling(factor=8.0, trained_length=64)),
     "llama3": (
-        {
-            "rope_type": "llama3",
-            "factor": 8.0,
-            "low_freq_factor": 1.0,
-            "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 8192,
-        },
+        {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
         None,
         Llama3Scaling(factor=8.0, trained_length=8192),
     ),
 }
 
 
-def longrope(d_k: int) -> tuple[list[float], list[float]]:
-    """Factors for short texts and for long ones, one for each pair."""
-    pairs = torch.arange(d_k // 2, dtype=torch.float64)
-    return (1 + pairs / d_k).tolist(), (1 + pairs).tolist()
-
-
-@pytest.mark.parametrize(("length", "factor"), [(1024, 4.0), (1025, 4.0), (5000, 1.0), (7, None)])
-@pytest.mark.parametrize("attention_factor", [None, 1.2])
-def test_longrope_equals_the_library(length, factor, attention_factor):
+def of_the_library(kind, d_k, length, *, longest=1024, **settings):
+    """The library's frequencies and magnitude, from the configuration of a model."""
     rope_utils = pytest.importorskip("transformers.modeling_rope_utils", exc_type=ImportError)
     LlamaConfig = pytest.importorskip("transformers.models.llama").LlamaConfig
-    short, long = longrope(32)
-    settings = {"rope_type": "longrope", "short_factor": short, "long_factor": long}
-    settings |= {"original_max_position_embeddings": 1024, "rope_theta": 1e4}
-    settings |= {"attention_factor": attention_factor} | ({"factor": factor} if factor else {})
+    if not hasattr(LlamaConfig(), "rope_parameters"):
+        pytest.skip("expects transformers 5")
     config = LlamaConfig(
-        hidden_size=128,
+        hidden_size=4 * d_k,
         num_attention_heads=4,
-        max_position_embeddings=4096,
-        rope_parameters=settings,
+        max_position_embeddings=longest,
+        rope_parameters={"rope_type": kind, **settings},
     )
-    compute = rope_utils.ROPE_INIT_FUNCTIONS["longrope"]
-    theirs, magnitude = compute(config, None, seq_len=length)
+    theirs, magnitude = rope_utils.ROPE_INIT_FUNCTIONS[kind](config, None, seq_len=length)
+    return theirs.double(), pytest.approx(magnitude, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("base", "d_k"), [(10000.0, 32), (150000.0, 64)])
+def test_equals_the_library(name, base, d_k):
+    settings, length, ours = CASES[name]
+    kind = name.split()[0].strip(",")
+    if kind in ("yarn", "llama3"):
+        settings = settings | {"original_max_position_embeddings": ours.trained_length}
+    theirs, magnitude = of_the_library(kind, d_k, length, rope_theta=base, **settings)
+    torch.testing.assert_close(ours.frequencies(d_k, base=base), theirs, rtol=3e-6, atol=0)
+    assert ours.magnitude == magnitude
+
+
+@pytest.mark.parametrize(
+    ("length", "factor", "attention_factor"),
+    [(1024, 4.0, None), (1025, 4.0, 1.2), (5000, 1.0, None), (7, None, None), (5000, None, 1.2)],
+)
+def test_longrope_equals_the_library(length, factor, attention_factor):
+    pairs = torch.arange(16, dtype=torch.float64)
+    short, long = (1 + pairs / 32).tolist(), (1 + pairs).tolist()  # one for each pair
+    settings = {"short_factor": short, "long_factor": long, "attention_factor": attention_factor}
+    settings |= {"original_max_position_embeddings": 1024, "rope_theta": 1e4}
+    settings |= {"factor": factor} if factor else {}
+    theirs, magnitude = of_the_library("longrope", 32, length, longest=4096, **settings)
     ours = LongRopeScaling(
         factor=factor or 4.0,
         trained_length=1024,
@@ -281,27 +266,5 @@ def test_longrope_equals_the_library(length, factor, attention_factor):
         long_factors=tuple(long),
         attention_factor=attention_factor,
     ).for_length(length)
-    torch.testing.assert_close(ours.frequencies(32), theirs.double(), rtol=3e-6, atol=0)
-    assert ours.magnitude == pytest.approx(magnitude, rel=1e-12)
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize(("base", "d_k"), [(10000.0, 32), (500000.0, 128), (150000.0, 64)])
-def test_equals_the_library(name, base, d_k):
-    rope_utils = pytest.importorskip("transformers.modeling_rope_utils", exc_type=ImportError)
-    LlamaConfig = pytest.importorskip("transformers.models.llama").LlamaConfig
-    if "dynamic" not in rope_utils.ROPE_INIT_FUNCTIONS or not hasattr(
-        LlamaConfig(), "rope_parameters"
-    ):
-        pytest.skip("expects transformers 5")
-    settings, length, ours = CASES[name]
-    config = LlamaConfig(
-        hidden_size=4 * d_k,
-        num_attention_heads=4,
-        max_position_embeddings=1024,
-        rope_parameters={"rope_theta": base, **settings},
-    )
-    compute = rope_utils.ROPE_INIT_FUNCTIONS[settings["rope_type"]]
-    theirs, factor = compute(config, None, seq_len=length)
-    torch.testing.assert_close(ours.frequencies(d_k, base=base), theirs.double(), rtol=3e-6, atol=0)
-    assert ours.magnitude == pytest.approx(factor, rel=1e-12)
+    torch.testing.assert_close(ours.frequencies(32), theirs, rtol=3e-6, atol=0)
+    assert ours.magnitude == magnitude

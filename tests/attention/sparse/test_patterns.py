@@ -104,13 +104,6 @@ def test_without_a_generator_the_global_one_draws():
     assert not torch.equal(masks[1], masks[2])
 
 
-def test_patterns_are_joined_and_cut_like_any_masks():
-    """The strided pattern of Child et al. (2019): a window, every third one before, no future."""
-    both = window_mask(11, radius=2) | strided_mask(11, stride=3)
-    expected = pairs(11, lambda i, j: j <= i and (i - j <= 2 or (i - j) % 3 == 0))
-    assert torch.equal(both & causal_mask(11), expected)
-
-
 # --- density ---------------------------------------------------------------------------------
 
 
@@ -136,15 +129,6 @@ def test_reach_is_a_walk_through_the_layers(length, num_layers, data):
     ]
     walked = [masks[layer % count] for layer in range(num_layers)]
     assert torch.equal(reach(masks, num_layers), walk(walked, length))
-
-
-@given(length=lengths, stride=sizes)
-def test_a_stride_and_its_window_see_the_whole_past_in_two_layers(length, stride):
-    causal = causal_mask(length)
-    window = window_mask(length, radius=stride - 1) & causal
-    strided = strided_mask(length, stride=stride) & causal
-    assert torch.equal(reach(window | strided, 2), causal)
-    assert torch.equal(reach([strided, window], 2), causal)
 
 
 @pytest.mark.parametrize(("num_layers", "residual"), [(1, 0.0), (2, 0.0), (3, 1.0)])
