@@ -171,27 +171,23 @@ def test_places_of_location_attention_that_are_hidden():
         assert torch.equal(module(queries, state, filled(values, number), mask), expected)
 
 
+def heads(**settings):
+    return MultiHeadAttention(**{"d_model": 8, "num_heads": 2} | settings)
+
+
+def near():
+    return RelativePositions(d_k=4, max_distance=2)
+
+
 MODULES = {
-    "heads": lambda: MultiHeadAttention(d_model=8, num_heads=2, bias=True),
-    "grouped": lambda: MultiHeadAttention(d_model=8, num_heads=4, num_kv_heads=2),
-    "relative": lambda: MultiHeadAttention(
-        d_model=8, num_heads=2, positions=RelativePositions(d_k=4, max_distance=2)
-    ),
-    "buckets": lambda: MultiHeadAttention(
-        d_model=8, num_heads=2, positions=T5Buckets(num_heads=2, bidirectional=True)
-    ),
-    "alibi": lambda: MultiHeadAttention(
-        d_model=8, num_heads=2, positions=AlibiPositions(num_heads=2)
-    ),
-    "window": lambda: MultiHeadAttention(d_model=8, num_heads=2, window=3),
-    "sinks": lambda: MultiHeadAttention(d_model=8, num_heads=2, sinks=True),
-    "sinks, relative": lambda: MultiHeadAttention(
-        d_model=8,
-        num_heads=2,
-        window=4,
-        sinks=True,
-        positions=RelativePositions(d_k=4, max_distance=2),
-    ),
+    "heads": lambda: heads(bias=True),
+    "grouped": lambda: heads(num_heads=4, num_kv_heads=2),
+    "relative": lambda: heads(positions=near()),
+    "buckets": lambda: heads(positions=T5Buckets(num_heads=2, bidirectional=True)),
+    "alibi": lambda: heads(positions=AlibiPositions(num_heads=2)),
+    "window": lambda: heads(window=3),
+    "sinks": lambda: heads(sinks=True),
+    "sinks, relative": lambda: heads(window=4, sinks=True, positions=near()),
     "latent": lambda: LatentAttention(d_model=8, num_heads=2, kv_rank=4, d_k=4, d_rope=2),
 }
 

@@ -141,7 +141,7 @@ def test_wrong_input_is_named(attention: LocalAttention) -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_a_layer_is_built_from_a_score_and_sizes() -> None:
+def test_a_layer_is_built_from_a_score_sizes_and_a_width() -> None:
     with pytest.raises(TypeError, match="score: expected a scoring function"):
         LocalAttention(DotScore, radius=1)
     with pytest.raises(TypeError, match="score: expected a scoring function"):
@@ -149,8 +149,6 @@ def test_a_layer_is_built_from_a_score_and_sizes() -> None:
     with pytest.raises(ValueError, match="d_hidden: expected at least 1, got 0"):
         PredictiveLocalAttention(DotScore(), d_q=2, d_hidden=0, radius=1)
 
-
-def test_a_window_needs_a_width() -> None:
     with pytest.raises(ValueError, match="radius: expected 0 or more, got -1"):
         LocalAttention(DotScore(), radius=-1)
     with pytest.raises(ValueError, match="radius: expected 1 or more, got 0"):

@@ -42,20 +42,14 @@ def test_hidden_places_move_nothing(attention):
     torch.testing.assert_close(weights[0].sum(-1), torch.ones(1).double())
 
 
-@pytest.mark.parametrize("shape", [(6, 11), (8, 11), (7, 10)])
-def test_the_number_of_values_is_fixed(attention, shape):
-    queries, state, _ = draw()
-    message = rf"num_keys=7 values of size d_v=11, .* got the shape \({shape[0]}, {shape[1]}\)"
-    with pytest.raises(ValueError, match=message):
-        attention(queries, state, torch.rand(shape).double())
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("shape", [(7, 11), (3, 7, 11), (1, 7, 11)])
-def test_each_example_has_values_of_its_own(attention, shape):
-    queries, state, _ = draw(2)
-    with pytest.raises(ValueError, match=r"values: expected .* the shape \(2, 7, 11\), got"):
-        attention(queries, state, torch.rand(shape).double())
+def test_each_example_has_so_many_values_of_its_own(attention, unchecked):
+    for n, d_v in ((6, 11), (8, 11), (7, 10)):
+        message = rf"num_keys=7 values of size d_v=11, .* got the shape \({n}, {d_v}\)"
+        with pytest.raises(ValueError, match=message):
+            attention(*draw()[:2], torch.rand(n, d_v).double())
+    for shape in ((7, 11), (3, 7, 11), (1, 7, 11)):
+        with pytest.raises(ValueError, match=r"values: expected .* the shape \(2, 7, 11\), got"):
+            attention(*draw(2)[:2], torch.rand(shape).double())
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -5,7 +5,6 @@ import torch
 
 from attention_book.attention import (
     AdditiveScore,
-    Attention,
     BilinearScore,
     ConcatLinearScore,
     DotScore,
@@ -42,16 +41,6 @@ def test_one_query_at_a_time_scores_as_all_at_once(case) -> None:
     projected = score.project_keys(keys)
     one_by_one = [score.compare(query, projected) for query in queries.split(1, dim=1)]
     torch.testing.assert_close(torch.cat(one_by_one, dim=1), score(queries, keys))
-
-
-def test_attention_over_projected_keys_is_attention(case) -> None:
-    score, queries, keys = case
-    values, mask = torch.randn(2, 13, 17).double(), torch.rand(2, 1, 13) < 0.7
-    over = OverProjectedKeys(score)
-    torch.testing.assert_close(
-        Attention(over)(queries, over.project_keys(keys), values, mask),
-        Attention(score)(queries, keys, values, mask),
-    )
 
 
 def test_the_parameters_are_shared() -> None:

@@ -99,12 +99,6 @@ def test_no_examples_and_no_queries_are_fine(attention):
         assert torch.all(keys.grad == 0)
 
 
-def test_second_derivatives_of_the_explicit_way():
-    mask, tensors = some_mask(2), tuple(tensor.requires_grad_() for tensor in draw(2))
-    explicit = Attention(ScaledDotScore())
-    assert torch.autograd.gradgradcheck(lambda *qkv: explicit(*qkv, mask), tensors)
-
-
 def test_the_scale_multiplies_the_scores_also_if_it_is_zero():
     queries, keys, values = draw(2)
     for scale in (0.0, 0.25):

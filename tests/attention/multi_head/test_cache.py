@@ -161,28 +161,20 @@ def test_contiguous_keys_are_the_same_keys():
     assert torch.equal(together.values, apart.values)
 
 
-@pytest.mark.parametrize("other", [{"batch": 1}, {"heads": 2}, {"d_k": 6}, {"d_v": 8}])
-def test_another_batch_other_heads_or_features_are_refused_and_nothing_is_lost(other):
+def test_what_does_not_fit_is_refused_and_nothing_is_lost():
     cache = begun(draw(11))
-    with pytest.raises(ValueError, match=r"new: expected the axes .* \(2, 3, 13, [57]\), got"):
-        cache.extend(*draw(13, **other))
-    assert (cache.position, cache.num_keys) == (11, 11)
-
-
-def test_there_is_one_value_for_each_key():
-    for keys, values in [
-        ((2, 3, 11, 5), (2, 3, 13, 5)),
-        ((3, 11, 5), (3, 11, 5)),
-        ((2, 3, 11, 5), (2, 4, 11, 5)),
-    ]:
+    for other in ({"batch": 1}, {"heads": 2}, {"d_k": 6}, {"d_v": 8}):
+        with pytest.raises(ValueError, match=r"new: expected the axes .* \(2, 3, 13, [57]\), got"):
+            cache.extend(*draw(13, **other))
+    for keys, values in (((2, 3, 11, 5), (2, 3, 13, 5)), ((3, 11, 5), (3, 11, 5))):
         with pytest.raises(ValueError, match="new: expected the axes"):
-            KVCache().extend(torch.rand(keys), torch.rand(values))
-
-
-@pytest.mark.parametrize("settings", [{"window": 0}, {"num_first": -1}])
-def test_bad_windows_are_refused(settings):
-    with pytest.raises(ValueError, match=r"(window|num_first): expected"):
-        KVCache(**settings)
+            cache.extend(torch.rand(keys), torch.rand(values))
+    assert (cache.position, cache.num_keys) == (11, 11)
+    with pytest.raises(ValueError, match="new: expected the axes"):  # one value for each key
+        KVCache().extend(torch.rand(2, 3, 11, 5), torch.rand(2, 4, 11, 5))
+    for wrong in ({"window": 0}, {"num_first": -1}):
+        with pytest.raises(ValueError, match=r"(window|num_first): expected"):
+            KVCache(**wrong)
 
 
 # --- picking rows ----------------------------------------------------------------------------

@@ -137,14 +137,6 @@ def test_a_full_pool_says_so_and_loses_nothing() -> None:
     same(text.select(torch.tensor([0])), contiguous)
 
 
-def test_a_block_is_no_larger_than_needed() -> None:
-    """Reserved for the longest, or taken when needed: less than one block a text is wasted."""
-    pool, lengths = pool_of(1000), tuple(range(1, 60))
-    paged = PagedCache(pool, len(lengths))
-    paged.extend(*draw(59, len(lengths)), num_new=lengths)
-    assert 0 <= pool.num_used * SIZE - sum(paged.lengths) < SIZE * len(lengths)
-
-
 def test_types_and_modes() -> None:
     pool = pool_of(dtype=torch.float64)
     with torch.inference_mode():

@@ -159,6 +159,9 @@ def test_what_ours_lacks_is_named(setting):
     [
         ({"num_kv_heads": 1}, "num_kv_heads: expected num_heads = 2, .* got 1"),
         ({"scale": 1.0}, "scale: expected None, .* got 1.0"),
+        ({"d_k": 3}, "torch's attention has no"),
+        ({"query_norm": nn.Identity()}, "torch's attention has no"),
+        ({"key_norm": nn.Identity()}, "torch's attention has no"),
         ({"window": 3}, "window and sinks: expected None"),
         ({"sinks": True}, "window and sinks: expected None"),
         *[

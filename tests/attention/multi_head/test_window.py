@@ -6,26 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book.attention import (
-    AlibiPositions,
     KVCache,
     MultiHeadAttention,
-    NoPositions,
     Places,
     RelativePositions,
     RotaryPositions,
-    T5Buckets,
     Visibility,
-    YarnScaling,
 )
 from attention_book.inspection import capture_attention
 
 D_MODEL, HEADS, D_K = 24, 6, 4
 POSITIONS = {
-    "none": NoPositions,
     "rotary": lambda: RotaryPositions(d_k=D_K),
-    "yarn": lambda: RotaryPositions(d_k=D_K, scaling=YarnScaling(factor=4.0, trained_length=8)),
-    "alibi": lambda: AlibiPositions(num_heads=HEADS),
-    "buckets": lambda: T5Buckets(num_heads=HEADS, bidirectional=False),
     "relative": lambda: RelativePositions(d_k=D_K, max_distance=5),
 }
 

@@ -57,12 +57,6 @@ def test_they_are_scaled_as_the_scores_are():
     torch.testing.assert_close(attention.weights(x, x), scores.softmax(-1))
 
 
-def test_without_values_nothing_is_added_to_them():
-    positions = RelativePositions(d_k=D_K, max_distance=3, values=False)
-    assert positions.value_bias(torch.rand(1, 2, 3, 5), Places(3, 5)) is None
-    assert [name for name, _ in positions.named_parameters()] == ["keys"]
-
-
 def test_impossible_settings_are_refused():
     with pytest.raises(ValueError, match="max_distance: expected at least 1, got 0"):
         RelativePositions(d_k=4, max_distance=0)

@@ -117,6 +117,13 @@ def test_the_density_of_a_window_is_counted(length, radius):
     assert density(mask, among=causal_mask(length)) == pytest.approx(share)
 
 
+def test_density_counts_masks_that_broadcast():
+    some = torch.tensor([[[True, False, True, True]], [[True, True, False, False]]])
+    whole = density(some.expand(2, 4, 4), among=causal_mask(4).expand(2, 4, 4))
+    assert density(some, among=causal_mask(4)) == whole
+    assert density(causal_mask(4), among=torch.ones(2, 4, 4, dtype=torch.bool)) == 10 / 16
+
+
 # --- reach -----------------------------------------------------------------------------------
 
 
@@ -190,10 +197,3 @@ FLOAT = torch.ones(3, 3)
 def test_wrong_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
-
-
-def test_density_counts_masks_that_broadcast():
-    some = torch.tensor([[[True, False, True, True]], [[True, True, False, False]]])
-    whole = density(some.expand(2, 4, 4), among=causal_mask(4).expand(2, 4, 4))
-    assert density(some, among=causal_mask(4)) == whole
-    assert density(causal_mask(4), among=torch.ones(2, 4, 4, dtype=torch.bool)) == 10 / 16
