@@ -538,7 +538,8 @@ def split_heads(x: Features, num_heads: int) -> Heads:
     """
     if x.ndim < 2:
         raise ValueError(
-            f"x: expected the axes (*batch, position, d_model), got the shape {tuple(x.shape)}"
+            "x: expected the axes (*batch, position, d_model), "
+            f"got the shape {tuple(x.shape)}"
         )
     if num_heads < 1 or x.shape[-1] % num_heads:
         check_divisible(x.shape[-1], num_heads)  # says what is wrong

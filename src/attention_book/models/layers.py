@@ -304,7 +304,7 @@ class TokenStack(LayerStack):
     def embed(
         self, tokens: TokenIds, *, offset: int = 0, places: TokenIds | None = None
     ) -> Features:
-        """Return the tokens' vectors with their positions, as :meth:`place` counts them."""
+        """Return the tokens' vectors with their positions, as ``place`` counts them."""
         return self.place(self.embedding.scaled(tokens), offset=offset, places=places)
 
 

@@ -82,7 +82,7 @@ class TokenEmbedding(nn.Embedding):
         about 1 a feature, like the sinusoidal positions that are added to them.
         """
         vectors: Tensor = self(input)
-        # √d_model, rounded to the type of the vectors first, as Gemma's authors do.
+        # √d_model, rounded to the vectors' type first, as in Gemma.
         scale = torch.full((), self.scale, dtype=vectors.dtype, device=vectors.device)
         return vectors * scale
 
