@@ -536,13 +536,8 @@ def split_heads(x: Features, num_heads: int) -> Heads:
              [ 7.,  8.],
              [11., 12.]]])
     """
-    if x.ndim < 2:
-        raise ValueError(
-            "x: expected the axes (*batch, position, d_model), "
-            f"got the shape {tuple(x.shape)}"
-        )
-    if num_heads < 1 or x.shape[-1] % num_heads:
-        check_divisible(x.shape[-1], num_heads)  # says what is wrong
+    if x.ndim < 2 or num_heads < 1 or x.shape[-1] % num_heads:
+        _check_parts(x, num_heads)  # says what is wrong
     by_head: Tensor = x.unflatten(-1, (num_heads, -1))
     return by_head.transpose(-3, -2)
 
@@ -583,6 +578,14 @@ def check_divisible(d_model: int, num_heads: int) -> None:
             "num_heads: expected a divisor of d_model, "
             f"got num_heads={num_heads} for d_model={d_model}"
         )
+
+
+def _check_parts(x: Tensor, num_heads: int) -> None:
+    if x.ndim < 2:
+        raise ValueError(
+            f"x: expected the axes (*batch, position, d_model), got the shape {tuple(x.shape)}"
+        )
+    check_divisible(x.shape[-1], num_heads)
 
 
 def checked_groups(num_heads: int, num_kv_heads: int | None) -> int:
