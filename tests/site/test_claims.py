@@ -10,7 +10,7 @@ import yaml
 from lxml import html
 from parsed import tree
 
-AT_LEAST = 3
+AT_LEAST = 1
 RAW = re.compile(r"\{glue|`|\bNone\b|\bnan\b|\binf\b|[a-z]+_[a-z_]+(?=[:：]\.)|Traceback")
 
 

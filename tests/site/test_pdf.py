@@ -68,7 +68,7 @@ def test_contents_name_the_page_where_a_chapter_begins(printed: Path, texts: lis
     numbers = page_numbers(printed)
     assert sorted(PAGES, key=lambda page: numbers[page]) == PAGES
     assert "Contents" in texts[1]
-    for page, title in (("masks", "4. Masks: who may look at whom"), ("glossary", "Glossary")):
+    for page, title in (("masks", "3. Masks: who may look at whom"), ("glossary", "Glossary")):
         number = numbers[page]
         assert f"{title} {number}" in texts[1]
         # its head, its foot and its heading, as a reader of PDF gives them
@@ -78,8 +78,8 @@ def test_contents_name_the_page_where_a_chapter_begins(printed: Path, texts: lis
 def test_bookmarks_are_parts_chapters_and_sections(reader: Any) -> None:
     found = list(outline(reader.outline))
     assert (0, "Part II") in found
-    assert (1, "4. Masks: who may look at whom") in found
-    assert [title for depth, title in found if depth == 2 and title.startswith("4.2")]
+    assert (1, "3. Masks: who may look at whom") in found
+    assert [title for depth, title in found if depth == 2 and title.startswith("3.2")]
     assert (2, "Solutions") in found
 
 
@@ -112,8 +112,8 @@ def test_solutions_follow_the_chapter_and_evidence_is_left_out(
 ) -> None:
     numbers = page_numbers(printed)
     chapter = " ".join(texts[numbers["masks"] - 1 : numbers["glossary"] - 2])
-    assert chapter.index("Further reading") < chapter.index("Solution to Exercise 4.1")
-    assert chapter.index("Exercise 4.1") < chapter.index("Further reading")
+    assert chapter.index("Further reading") < chapter.index("Solution to Exercise 3.1")
+    assert chapter.index("Exercise 3.1") < chapter.index("Further reading")
     assert "notebook.glue(" not in chapter
     assert "Notes on sources" in chapter
     assert "掩码：谁可以看谁" not in chapter
