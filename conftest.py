@@ -1,11 +1,12 @@
 """Checks shapes in all tests, and collects the `>>>` snippets of chapters and READMEs (Sybil)."""
 
 import os
+from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
 
 from jaxtyping import install_import_hook
-from sybil import Sybil
+from sybil import Document, Region, Sybil
 from sybil.parsers.myst import DocTestDirectiveParser, PythonCodeBlockParser, SkipParser
 
 # The extensions run inside Sphinx; tests/book covers them. What the build wrote is not source.
@@ -26,9 +27,20 @@ install_import_hook(CHECKED, "beartype.beartype")
 
 FLAGS = ELLIPSIS | NORMALIZE_WHITESPACE
 
+
+class Snippets(PythonCodeBlockParser):
+    """The `>>>` snippets of plain blocks; a stub that readers fill in is no snippet."""
+
+    def __call__(self, document: Document) -> Iterator[Region]:
+        """Return those regions that show a prompt."""
+        for region in super().__call__(document):
+            if ">>>" in document.text[region.start : region.end]:
+                yield region
+
+
 pytest_collect_file = Sybil(
     parsers=[
-        PythonCodeBlockParser(doctest_optionflags=FLAGS),
+        Snippets(doctest_optionflags=FLAGS),
         DocTestDirectiveParser(optionflags=FLAGS),
         SkipParser(),
     ],
