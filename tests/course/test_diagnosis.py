@@ -103,62 +103,26 @@ def test_a_model_can_be_trained_with_the_fault(fault):
     assert last.loss_per_token < first.loss_per_token
 
 
-def test_faults_can_be_planted_together():
-    model = make()
-    alone = {}
-    for fault in ("no-scaling", "no-residual"):
-        with planted(model, fault):
-            alone[fault] = model(SOURCE, MASK, TARGET)
-    with planted(model, "no-scaling"), planted(model, "no-residual"):
-        both = model(SOURCE, MASK, TARGET)
-    assert not any(torch.allclose(both, one) for one in alone.values())
-
-
-def test_what_cannot_be_planted_is_refused():
-    with pytest.raises(ValueError, match=r"fault: expected one of no-scaling, .* got 'no-luck'"):
-        planted(make(), "no-luck").__enter__()
-    with pytest.raises(TypeError, match="thing: expected a ParallelData for 'no-shift', got Trans"):
-        planted(make(), "no-shift").__enter__()
-
-
 # --- each does what it says ------------------------------------------------------------------
 
 
-def heads(attention, x):
-    """The scores (head, query, key) and the values (head, key, feature) of one sentence."""
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(
+    ("fault", "scale", "axis"), [("no-scaling", 1, -1), ("softmax-over-queries", 2, -2)]
+)
+def test_scores_are_not_scaled_or_are_normalized_over_the_queries(fault, scale, axis, masked):
+    model, x = make(), torch.randn(5, 12).double()
+    attention = model.encoder.layers[0].self_attention
     queries, keys, values = (
         linear(x).view(len(x), attention.num_heads, -1).transpose(0, 1)
         for linear in (attention.W_q, attention.W_k, attention.W_v)
     )
-    return queries @ keys.mT, values
-
-
-def mixed(attention, found):
-    return attention.W_o(found.movedim(0, 1).flatten(1))
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_scores_are_not_scaled(masked):
-    model, x = make(), torch.randn(5, 12).double()
-    attention = model.encoder.layers[0].self_attention
-    scores, values = heads(attention, x)
     mask = torch.ones(5, 5).tril().bool() if masked else torch.ones(5, 5).bool()
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
-    with planted(model, "no-scaling"):
+    scores = (queries @ keys.mT / scale).masked_fill(~mask, -torch.inf)
+    with planted(model, fault):
         output = attention(x[None], x[None], x[None], mask)[0]
-    torch.testing.assert_close(output, mixed(attention, weights @ values))
-
-
-@pytest.mark.parametrize("masked", [False, True])
-def test_scores_are_normalized_over_the_queries(masked):
-    model, x = make(), torch.randn(5, 12).double()
-    attention = model.encoder.layers[0].self_attention
-    scores, values = heads(attention, x)
-    mask = torch.ones(5, 5).tril().bool() if masked else torch.ones(5, 5).bool()
-    weights = (scores / 2).masked_fill(~mask, -torch.inf).softmax(-2)
-    with planted(model, "softmax-over-queries"):
-        output = attention(x[None], x[None], x[None], mask)[0]
-    torch.testing.assert_close(output, mixed(attention, weights @ values))
+    expected = attention.W_o((scores.softmax(axis) @ values).movedim(0, 1).flatten(1))
+    torch.testing.assert_close(output, expected)
 
 
 def test_the_decoder_sees_the_future_in_training_only():
@@ -317,13 +281,6 @@ def test_a_healthy_model_obeys_every_law(norm, positions):
     assert all(check_up(drawn(norm=norm, positions=positions)).values())
     assert all(check_up(drawn(norm=norm, positions=positions, bias=True, tied=True)).values())
     assert all(check_up(drawn(norm=norm, positions=positions).double()).values())
-
-
-@pytest.mark.parametrize("too_small", ["source_vocabulary", "target_vocabulary"])
-def test_a_vocabulary_without_words_is_refused(too_small):
-    sizes = {"source_vocabulary": 10, "target_vocabulary": 10, too_small: 5}
-    with pytest.raises(ValueError, match=f"{too_small}: expected at least 6, got 5"):
-        check_up(Transformer(TransformerConfig(**sizes)))
 
 
 def test_without_positions_the_order_is_not_read():
@@ -502,6 +459,37 @@ def test_what_cannot_be_asked_is_told(unchecked: None) -> None:
             check_up_language(wrong, vocabulary=size)
 
 
-def test_a_vocabulary_that_is_too_small_is_refused() -> None:
-    with pytest.raises(ValueError, match="vocabulary: expected at least 4, got 3"):
-        check_up_language(LanguageModel(LanguageConfig.today(vocabulary=3)))
+WORDS = {"source_vocabulary": 10, "target_vocabulary": 10}
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: planted(make(), "no-luck").__enter__(),
+            ValueError,
+            "fault: expected one of no-scaling, .* got 'no-luck'",
+        ),
+        (
+            lambda: planted(make(), "no-shift").__enter__(),
+            TypeError,
+            "thing: expected a ParallelData for 'no-shift', got Trans",
+        ),
+        *[
+            (
+                lambda sizes=sizes: check_up(Transformer(TransformerConfig(**sizes))),
+                ValueError,
+                "_vocabulary: expected at least 6, got 5",
+            )
+            for sizes in ({**WORDS, name: 5} for name in WORDS)
+        ],
+        (
+            lambda: check_up_language(LanguageModel(LanguageConfig.today(vocabulary=3))),
+            ValueError,
+            "vocabulary: expected at least 4, got 3",
+        ),
+    ],
+)
+def test_what_cannot_be_planted_or_checked_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -54,6 +54,15 @@ def tokens():
     return torch.randint(VOCABULARY, (2, LENGTH))
 
 
+def test_a_window_of_two_lets_two_layers_look_two_places_back(tokens):
+    window = causal_mask(LENGTH) & ~causal_mask(LENGTH, offset=-2)  # this token and the one before
+    other = tokens.clone()
+    other[:, 0] = (tokens[:, 0] + 1) % VOCABULARY
+    moved = (small()(tokens, window) - small()(other, window)).abs().amax(dim=(0, 2))
+    assert moved[2] > 0
+    assert moved[3:].max() == 0
+
+
 def test_a_layer_adds_a_weighted_sum_and_nothing_else(tokens):
     model = small()
     x = model.embedding.weight[tokens]
@@ -65,16 +74,28 @@ def test_a_layer_adds_a_weighted_sum_and_nothing_else(tokens):
     torch.testing.assert_close(logits, model.readout(model.norm(x)), atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize(
-    "positions",
-    [
-        None,
-        AlibiPositions(num_heads=HEADS),
-        LearnedPositions(d_model=D_MODEL, max_positions=LENGTH),
-    ],
-)
-def test_step_by_step_is_all_at_once(tokens, positions):
-    model = small(positions=positions)
+# --- windows and sinks -------------------------------------------------------------------------
+
+
+READERS = {
+    "attention alone": lambda: small(),
+    "ALiBi": lambda: small(positions=AlibiPositions(num_heads=HEADS)),
+    "learned": lambda: small(positions=LearnedPositions(d_model=D_MODEL, max_positions=15)),
+    "window": lambda: windowed(4),
+    "sinks": lambda: windowed(None, learned_sinks=True),
+    "first ones": lambda: windowed(3, 2, positions=AlibiPositions(num_heads=2)),
+    "all": lambda: windowed(3, 2, learned_sinks=True, positions=AlibiPositions(num_heads=2)),
+}
+
+
+def windowed(window, num_first=0, **options):
+    reader = WindowedReader(vocabulary=VOCABULARY, d_model=8, num_heads=2, **options)
+    return reader.double().eval().see(window, num_first=num_first)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_step_by_step_is_at_once(name):
+    model, tokens = READERS[name](), torch.randint(VOCABULARY, (2, 15))
     assert isinstance(model, Writer)
     at_once, state = model(tokens), model.start(2)
     for place, token in enumerate(tokens.T):
@@ -82,50 +103,8 @@ def test_step_by_step_is_all_at_once(tokens, positions):
         logits, state = model.step(token, state)
         torch.testing.assert_close(logits, at_once[:, place], atol=1e-12, rtol=0)
         assert (before.position, state.position) == (place, place + 1)
-
-
-def test_the_future_and_what_a_mask_hides_do_not_matter(tokens):
-    model = small()
-    other = tokens.clone()
-    other[:, 4:] = (tokens[:, 4:] + 1) % VOCABULARY
-    assert torch.equal(model(tokens)[:, :4], model(other)[:, :4])
-    window = causal_mask(LENGTH) & ~causal_mask(LENGTH, offset=-2)  # this token and the one before
-    other = tokens.clone()
-    other[:, 0] = (tokens[:, 0] + 1) % VOCABULARY
-    # Two layers reach two places back.
-    moved = (model(tokens, window) - model(other, window)).abs().amax(dim=(0, 2))
-    assert moved[2] > 0
-    assert moved[3:].max() == 0
-
-
-def test_mistakes_are_named(tokens):
-    with pytest.raises(ValueError, match="num_layers: expected at least 1, got 0"):
-        small(num_layers=0)
-    with pytest.raises(ValueError, match="num_heads: expected a divisor of d_model"):
-        small(num_heads=5)
-    with pytest.raises(ValueError, match="token: expected one for each of 2 texts"):
-        small().step(tokens[0], small().start(2))
-
-
-# --- windows and sinks -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("learned_sinks", [False, True])
-@pytest.mark.parametrize(("window", "num_first"), [(None, 0), (4, 0), (3, 2)])
-@pytest.mark.parametrize("positions", [None, AlibiPositions(num_heads=2)])
-def test_step_by_step_is_at_once(learned_sinks, window, num_first, positions):
-    model = WindowedReader(
-        vocabulary=10, d_model=8, num_heads=2, positions=positions, learned_sinks=learned_sinks
-    )
-    model = model.double().eval().see(window, num_first=num_first)
-    tokens = torch.randint(10, (2, 15))
-    at_once, state = model(tokens), model.start(2)
-    for place, token in enumerate(tokens.T):
-        logits, state = model.step(token, state)
-        torch.testing.assert_close(logits, at_once[:, place])
-    assert state.position == 15
-    if window is not None:
-        assert {layer.num_keys for layer in state.layers} == {window + num_first}
+    if name in (kept := {"window": 4, "first ones": 5, "all": 5}):
+        assert {layer.num_keys for layer in state.layers} == {kept[name]}
 
 
 def test_without_a_window_it_is_attention_alone():
@@ -152,6 +131,9 @@ def test_it_is_words_positions_one_attention_and_one_map() -> None:
     expected = expected @ model.output.weight.T + model.output.bias
     torch.testing.assert_close(model(words), expected)
     torch.testing.assert_close(model.weights(words), model.attention.weights(x))
+    table = torch.randn(7, 6)  # any function can put the positions in
+    by_hand, x = looking(lambda x: x * table), model.embedding.weight[words] * table
+    torch.testing.assert_close(by_hand.weights(words), by_hand.attention.weights(x))
 
 
 def test_centred_word_vectors_share_no_common_part() -> None:
@@ -172,13 +154,6 @@ def test_without_positions_it_is_equivariant_and_with_them_it_is_not() -> None:
     assert (given(words[:, order]) - given(words)[:, order]).abs().max() > 0.01
 
 
-def test_any_function_can_put_the_positions_in() -> None:
-    table, words = torch.randn(7, 6), torch.randint(5, (2, 7))
-    model = looking(lambda x: x * table)
-    x = model.embedding.weight[words] * table
-    torch.testing.assert_close(model.weights(words), model.attention.weights(x))
-
-
 def accuracy_after_training(place, steps: int = 200) -> float:
     set_seed(0)
     model = OneLook(num_words=10, d_model=16, place=place)
@@ -195,11 +170,6 @@ def accuracy_after_training(place, steps: int = 200) -> float:
 def test_it_learns_to_look_back_with_positions_and_only_with_them() -> None:
     assert accuracy_after_training(SinusoidalPositions(d_model=16)) > 0.99
     assert accuracy_after_training(NoPositions()) < 0.4
-
-
-def test_a_word_outside_the_vocabulary_is_named() -> None:
-    with pytest.raises(ValueError, match="words: expected token numbers from 0 to 4, got 1 to 5"):
-        looking()(torch.tensor([[1, 5]]))
 
 
 # --- recall ------------------------------------------------------------------------------------
@@ -281,13 +251,6 @@ def test_it_learns_to_recall_a_few_pairs():
     assert model.accuracy(task_of(64, 3, 1)).item() > 0.9
 
 
-def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match=r"memory: expected one of sum, decay, .* got 'cache'"):
-        RecallModel("cache")
-    with pytest.raises(ValueError, match="models: expected at least 1, got 0"):
-        RecallModel("sum", models=0)
-
-
 # --- a CNN -------------------------------------------------------------------------------------
 
 
@@ -307,20 +270,6 @@ def test_a_pixel_moves_its_neighbors_only(model):
     assert moved[2].max() == moved[:, 2].max() == 0
 
 
-def test_the_same_filters_everywhere(model):
-    images = torch.zeros(1, 12, 12, dtype=torch.float64)
-    images[:, 3:6, 3:6] = torch.rand(3, 3)
-    moved = images.roll((1, 1), dims=(-2, -1))
-    first, later = model.layers[:4](images[:, None]), model.layers[:4](moved[:, None])
-    torch.testing.assert_close(later[..., 2:-1, 2:-1], first[..., 1:-2, 1:-2])
-
-
-def test_the_number_of_parameters(model):
-    c = 3
-    expected = (9 * c + c) + (9 * c * 2 * c + 2 * c) + (9 * 4 * c * c + 2 * c) + (7 * 2 * c * 9 + 7)
-    assert sum(p.numel() for p in model.parameters()) == expected
-
-
 def test_it_is_as_large_as_the_transformer_of_the_chapter():
     config = VisionTransformerConfig(d_model=48, num_heads=8, d_ff=96, num_layers=2)
     sizes = [
@@ -330,8 +279,28 @@ def test_it_is_as_large_as_the_transformer_of_the_chapter():
     assert abs(sizes[1] / sizes[0] - 1) < 0.02
 
 
-def test_images_that_cannot_be_halved_are_named():
-    with pytest.raises(ValueError, match="channels: expected at least 1, got 0"):
-        SmallCNN(channels=0)
-    with pytest.raises(ValueError, match="image_size: expected a multiple of 4, got 6"):
-        SmallCNN(channels=2, image_size=6)
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: small(num_layers=0), "num_layers: expected at least 1, got 0"),
+        (lambda: small(num_heads=5), "num_heads: expected a divisor of d_model"),
+        (
+            lambda: small().step(torch.zeros(7, dtype=torch.long), small().start(2)),
+            "token: expected one for each of 2 texts",
+        ),
+        (
+            lambda: looking()(torch.tensor([[1, 5]])),
+            "words: expected token numbers from 0 to 4, got 1 to 5",
+        ),
+        (lambda: RecallModel("cache"), r"memory: expected one of sum, decay, .* got 'cache'"),
+        (lambda: RecallModel("sum", models=0), "models: expected at least 1, got 0"),
+        (lambda: SmallCNN(channels=0), "channels: expected at least 1, got 0"),
+        (lambda: SmallCNN(channels=2, image_size=6), "image_size: expected a multiple of 4, got 6"),
+    ],
+)
+def test_what_cannot_be_built_or_read_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

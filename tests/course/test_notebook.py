@@ -87,12 +87,6 @@ def test_setup_fixes_the_language_of_labels():
     assert L("键", "Key") == "Key"
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_an_unknown_language_is_refused():
-    with pytest.raises(ValueError, match="language must be"):
-        notebook.setup("fr")
-
-
 @pytest.mark.parametrize(
     ("value", "printed"),
     [
@@ -131,15 +125,17 @@ def test_the_source_shown_is_the_one_that_runs():
     source = notebook.show_source(masked_softmax)
     assert repr(source).startswith("def masked_softmax(")
     assert source._repr_markdown_() == f"~~~python\n{source}\n~~~"
-
-
-def test_a_whole_module_can_be_shown():
     assert "def masked_softmax(" in repr(notebook.show_source(inspect.getmodule(masked_softmax)))
 
 
-def test_something_without_source_is_refused():
+@pytest.mark.usefixtures("unchecked")
+def test_what_there_is_not_is_refused():
     with pytest.raises(TypeError):
         notebook.show_source(len)
+    with pytest.raises(ValueError, match="language must be"):
+        notebook.setup("fr")
+    with pytest.raises(ValueError, match=r"name: expected one of multi30k-en-de, .*got 'nothing'"):
+        recorded_run("nothing")
 
 
 def test_timings_can_be_hidden_from_a_comparison(
@@ -179,10 +175,7 @@ def test_of_several_numbers_the_worst_counts():
     assert (low.value, low.bound) == pytest.approx((0.6, 0.55))
     assert high.value == pytest.approx(0.9)
     assert low.draws == high.draws == 4
-
-
-def test_a_list_of_tensors_and_a_bound_for_each():
-    (found,) = measured("demo", [torch.tensor(3.0), 5.0], below=[4, 5.5])
+    (found,) = measured("demo", [torch.tensor(3.0), 5.0], below=[4, 5.5])  # a bound for each
     assert (found.value, found.bound) == (5.0, 5.5)
 
 
@@ -253,11 +246,8 @@ def record(request):
     return recorded_run(request.param)
 
 
-def test_there_are_records():
-    assert {"multi30k-en-de", "multi30k-en-de-bahdanau", "tatoeba-eng-fra"} <= set(NAMES)
-
-
 def test_its_line_gives_its_settings(record):
+    assert {"multi30k-en-de", "multi30k-en-de-bahdanau", "tatoeba-eng-fra"} <= set(NAMES)
     name, *line = shlex.split(record["command"])
     assert name == "attention-book"
     found = CliRunner().invoke(program, [*line, "--print-settings"])
@@ -309,8 +299,3 @@ def test_it_comes_with_the_package_wherever_one_is(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "pooch", None)
     assert recorded_run("multi30k-en-de")["name"] == "multi30k-en-de"
-
-
-def test_what_is_nowhere_is_told():
-    with pytest.raises(ValueError, match=r"name: expected one of multi30k-en-de, .*got 'nothing'"):
-        recorded_run("nothing")

@@ -24,6 +24,7 @@ ROW = torch.tensor([1.0, 2.0, 3.0])
         (ROW, ROW + 1e-2, "value"),
         (ROW, ROW.double(), None),
         (ROW, ROW.half(), None),
+        (ROW.half() / 3, (ROW / 3).half() * 1.01, None),  # half precision rounds more coarsely
         (ROW, ROW[None], "shape"),
         (ROW, ROW.int(), "dtype"),
         (ROW > 1, ROW > 1, None),
@@ -74,10 +75,6 @@ def test_results_differ_by_type_shape_or_value_but_not_by_rounding(expected, got
     assert difference(expected, got) == found
 
 
-def test_half_precision_may_round_more_coarsely():
-    assert difference(ROW.half() / 3, (ROW / 3).half() * 1.01) is None
-
-
 def test_a_call_gets_copies_and_tells_what_it_changed():
     def careless(kept, changed):
         changed += 1
@@ -90,13 +87,8 @@ def test_a_call_gets_copies_and_tells_what_it_changed():
     assert outcome_of(lambda rows: rows.append(1), ([],)).changed == 0
     assert outcome_of(lambda rows: rows[0].append(1), ([[]],)).changed == 0
     assert outcome_of(lambda table: table.update(a=2), ({"a": 1},)).changed == 0
-
-
-def test_an_argument_moved_to_another_device_was_changed():
-    def moves(rows):
-        rows[0] = rows[0].to("meta")
-
-    assert outcome_of(moves, ([ROW],)).changed == 0
+    to_meta = lambda rows: rows.__setitem__(0, rows[0].to("meta"))  # noqa: E731
+    assert outcome_of(to_meta, ([ROW],)).changed == 0
 
 
 def test_a_module_may_be_an_argument():
@@ -217,14 +209,11 @@ def test_a_single_place_neither_speaks_for_a_shift_nor_against_it():
         (3, 4),
         ([1, 2], [1, 3]),
         (None, 3),
+        (0.5, np.float64(0.25)),
     ],
 )
 def test_what_is_no_slip_gets_no_hint(expected, got):
     assert hint((expected, got)) is None
-
-
-def test_the_numbers_of_a_numpy_scalar_are_numbers():
-    assert hint((0.5, np.float64(0.25))) is None
 
 
 ASKING_FOR_A_TENSOR = [
@@ -250,15 +239,10 @@ def test_a_learner_is_told(name, slip, law, word):
     assert word in verdict.hint.en
 
 
-def test_a_known_mistake_has_the_first_word():
-    verdict = check(
-        "additive-score", lambda *given: EXERCISES["additive-score"].solution(*given).mT
-    )
+def test_a_known_mistake_has_the_first_word_but_not_where_nothing_came():
+    solution = EXERCISES["additive-score"].solution
+    verdict = check("additive-score", lambda *given: solution(*given).mT)
     assert verdict.mistake == "transposed"
     assert verdict.hint.en.startswith("Rows are queries")
-
-
-def test_who_returns_nothing_is_not_told_of_a_mistake_that_sometimes_returns_none():
-    verdict = check("layers-needed", lambda mask: None)
+    verdict = check("layers-needed", lambda mask: None)  # one mistake sometimes returns None
     assert (verdict.law, verdict.mistake) == ("type", None)
-    assert "return" in verdict.hint.en
