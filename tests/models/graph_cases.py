@@ -1,4 +1,4 @@
-"""Every attention and model with inputs for a call; run as a script, compiled and exported too.
+"""Every model with inputs for a call; run as a script, compiled and exported too.
 
 As a script, for the tests' own checks of types would stand in the compiler's way: it prints, as
 JSON, how far each compiled or exported case is from the plain one.
@@ -12,14 +12,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from attention_book.attention import (
-    AdditiveScore,
-    Attention,
-    DotProductAttention,
-    MultiHeadAttention,
-    SelfAttention,
-    masked_softmax,
-)
 from attention_book.models import (
     LanguageConfig,
     LanguageModel,
@@ -48,12 +40,6 @@ def transformer(**settings) -> Transformer:
     return Transformer(config).eval()
 
 
-def seen_by_some() -> Tensor:
-    mask = torch.rand(BATCH, TARGET, SOURCE) < 0.6
-    mask[0, 0] = False  # a query that may see nothing
-    return mask
-
-
 class Case:
     """A module or function with arguments to call it with."""
 
@@ -62,24 +48,6 @@ class Case:
 
     def __call__(self, call: Callable[..., Tensor] | None = None) -> Tensor:
         return (self.call if call is None else call)(*self.args, **self.kwargs)
-
-
-def attentions() -> dict[str, Callable[[], Case]]:
-    queries, keys = torch.randn(BATCH, TARGET, 16), torch.randn(BATCH, SOURCE, 16)
-    mask = seen_by_some()
-    heads = {"d_model": 16, "num_heads": 4}
-    additive = AdditiveScore(d_q=16, d_k=16, d_hidden=8)
-    return {
-        "masked softmax": lambda: Case(masked_softmax, queries @ keys.mT, mask),
-        "additive": lambda: Case(Attention(additive), queries, keys, keys, mask),
-        "dot product": lambda: Case(DotProductAttention(), queries, keys, keys, mask),
-        "self-attention": lambda: Case(SelfAttention(d_model=16), keys),
-        "multi-head": lambda: Case(MultiHeadAttention(**heads), queries, keys, keys, mask),
-        "causal": lambda: Case(MultiHeadAttention(**heads), keys, keys, keys, is_causal=True),
-        "grouped-query": lambda: Case(
-            MultiHeadAttention(**heads, num_kv_heads=2), queries, keys, keys, mask
-        ),
-    }
 
 
 def models() -> dict[str, Callable[[], Case]]:
@@ -109,7 +77,7 @@ def models() -> dict[str, Callable[[], Case]]:
     }
 
 
-CASES = {**attentions(), **models()}
+CASES = models()
 
 
 def distance(some: Tensor, others: Tensor) -> float:

@@ -10,19 +10,14 @@ import torch
 from torch import Tensor
 
 from attention_book.attention import (
-    DotProductAttention,
     LatentAttention,
     MultiHeadAttention,
-    dot_product_attention,
-    linear_attention,
 )
 from attention_book.decoding import beam_search, greedy_search
 from attention_book.models import (
     Seq2Seq,
     Transformer,
     TransformerConfig,
-    VisionTransformer,
-    VisionTransformerConfig,
 )
 from attention_book.models.config import POSITION_KINDS
 
@@ -128,29 +123,3 @@ def test_attention_hides_the_padding_of_one(kind) -> None:
         )
         weights = attention.weights(x, x, mask, is_causal=True)
         assert not weights[..., end:].any()
-
-
-def test_the_functions_hide_the_padding_of_one() -> None:
-    q, k, v = (torch.randn(1, 7, 5).double() for _ in range(3))
-    mask = (torch.arange(7) < 4)[None, None]
-    for attend in (dot_product_attention, DotProductAttention(), linear_attention):
-        keys = k.exp() if attend is linear_attention else k
-        torch.testing.assert_close(
-            attend(q, keys, v, mask), attend(q, keys[:, :4], v[:, :4]), **EXACT
-        )
-
-
-def test_a_picture_alone_hides_its_patches() -> None:
-    config = VisionTransformerConfig(image_size=6, patch_size=2, num_classes=3, d_model=12)
-    model = VisionTransformer(config).double().eval()
-    image, visible = torch.rand(1, 6, 6).double(), torch.rand(1, 9) < 0.6
-    other = (
-        image
-        + 1
-        - torch.nn.functional.interpolate(
-            visible.double().reshape(1, 1, 3, 3), scale_factor=2
-        ).reshape(1, 6, 6)
-    )
-    assert not torch.equal(image, other)
-    torch.testing.assert_close(model(image, visible), model(other, visible), **EXACT)
-    assert (model(image) - model(image, visible)).abs().max() > 1e-6

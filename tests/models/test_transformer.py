@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_book.decoding import beam_search, greedy_search
 from attention_book.inspection import capture_attention
 from attention_book.models import (
     Transformer,
@@ -17,8 +16,7 @@ from attention_book.models import (
     to_torch,
 )
 from attention_book.models.config import POSITION_KINDS
-from attention_book.text import ParallelData, SentencePair, Vocabulary
-from attention_book.training import fit, load_checkpoint, save_checkpoint, xavier_
+from attention_book.training import load_checkpoint, save_checkpoint, xavier_
 
 Build = Callable[..., Transformer]
 
@@ -61,21 +59,10 @@ def stepwise(model: Transformer, source: Tensor, target: Tensor) -> Tensor:
     return torch.stack(steps, dim=1)
 
 
-def test_it_follows_the_protocol(build: Build) -> None:
-    assert isinstance(build(), Translator)
-
-
-def test_single_precision_agrees_too(build: Build, positions: str, source: Tensor) -> None:
-    model = build(positions=positions).float()
-    target = torch.cat((torch.full((3, 1), 2), torch.randint(4, 19, (3, 8))), dim=1)
-    expected = model(source, source > 0, target)
-    torch.testing.assert_close(stepwise(model, source, target), expected, rtol=0, atol=1e-5)
-
-
 def test_a_later_word_moves_nothing_before_it_while_training(
-    model: Transformer, source: Tensor, target: Tensor
+    build: Build, positions: str, source: Tensor, target: Tensor
 ) -> None:
-    model.train()
+    model = build(positions=positions).train()
     changed = target.clone()
     changed[:, 3] = (changed[:, 3] - 3) % 15 + 4
     outputs = []
@@ -112,12 +99,6 @@ def test_words_read_at_once_are_those_read_one_by_one(
     assert (begun.position, middle.position, end.position) == (0, 1, target.shape[1])
 
 
-def test_every_parameter_learns(model: Transformer, source: Tensor, target: Tensor) -> None:
-    model(source, source > 0, target).square().sum().backward()
-    still = [name for name, p in model.named_parameters() if p.grad is None or not p.grad.any()]
-    assert still == []
-
-
 def test_weights_are_those_of_the_last_cross_attention(
     model: Transformer, source: Tensor, target: Tensor
 ) -> None:
@@ -143,12 +124,6 @@ def test_capturing_steps_sees_the_rows_of_the_whole(
     torch.testing.assert_close(last, at_once[name][0][:, :, -1:])
 
 
-def test_tied_embeddings_are_one_tensor(build: Build) -> None:
-    model = build(tied=True)
-    assert model.readout.weight is model.decoder.embedding.weight
-    assert model.readout.bias is None
-
-
 def test_tied_embeddings_keep_their_size_and_their_bond(build: Build, tmp_path: Path) -> None:
     model = build(tied=True)
     before = model.decoder.embedding.weight.detach().clone()
@@ -159,6 +134,9 @@ def test_tied_embeddings_keep_their_size_and_their_bond(build: Build, tmp_path: 
     load_checkpoint(tmp_path / "tied", model=other)
     assert other.readout.weight is other.decoder.embedding.weight
     assert torch.equal(other.readout.weight, before)
+    shared = build(shared=True, target_vocabulary=13)
+    before = shared.readout.weight.detach().clone()
+    assert torch.equal(xavier_(shared).readout.weight, before)
 
 
 @pytest.fixture
@@ -191,18 +169,6 @@ def test_gradients_of_a_shared_matrix_add_up(shared: Transformer, build: Build) 
     assert all(bool(part.weight.grad.any()) for part in parts)
     expected = sum(part.weight.grad for part in parts)
     torch.testing.assert_close(shared.readout.weight.grad, expected)
-
-
-def test_shared_embeddings_come_back_from_a_file_as_one(
-    shared: Transformer, build: Build, tmp_path: Path
-) -> None:
-    save_checkpoint(tmp_path / "shared", model=shared)
-    other = build(shared=True, target_vocabulary=13)
-    load_checkpoint(tmp_path / "shared", model=other)
-    assert other.encoder.embedding.weight is other.readout.weight
-    assert torch.equal(other.readout.weight, shared.readout.weight)
-    before = shared.readout.weight.detach().clone()
-    assert torch.equal(xavier_(shared).readout.weight, before)
 
 
 def test_a_file_from_before_there_was_sharing_loads(build: Build, tmp_path: Path) -> None:
@@ -238,73 +204,6 @@ def test_a_shared_model_converts_to_torch_and_back(shared: Transformer) -> None:
     assert back.readout.weight.dtype == torch.float64
 
 
-def test_all_layers_share_one_scheme_of_positions(build: Build) -> None:
-    first, second = build(positions="buckets").decoder.layers
-    assert first.self_attention.positions is second.self_attention.positions
-
-
-def copy_task() -> tuple[ParallelData, Vocabulary]:
-    words = "abcdefgh"
-    generator = torch.Generator().manual_seed(1)
-    drawn = torch.randint(0, 8, (64, 4), generator=generator).tolist()
-    pairs = [SentencePair(s, s) for s in (tuple(words[i] for i in row) for row in drawn)]
-    vocabulary = Vocabulary.build(pair.source for pair in pairs)
-    return ParallelData(pairs, vocabulary, vocabulary), vocabulary
-
-
-def test_it_learns_to_copy() -> None:
-    data, vocabulary = copy_task()
-    size = len(vocabulary)
-    model = Transformer(TransformerConfig(source_vocabulary=size, target_vocabulary=size))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    first, *_, last = fit(model, data, optimizer, epochs=16, batch_size=16)
-    assert last.loss_per_token < 0.5 * first.loss_per_token
-
-
-def test_greedy_search_is_a_beam_of_one(model: Transformer, source: Tensor) -> None:
-    found = greedy_search(model, source, source > 0, max_tokens=6)
-    beams = beam_search(model, source, source > 0, width=1, max_tokens=6)
-    assert [h.ids for h in found] == [best[0].ids for best in beams]
-
-
-def test_wrong_targets_and_states_are_refused(build: Build, source: Tensor, target: Tensor) -> None:
-    model = build()
-    memory = model.encode(source, source > 0)
-    without = target.clone()
-    without[1, 0] = 7
-    with pytest.raises(ValueError, match="target: expected <bos> = 2 as the first token, got 7"):
-        model.decode(without, memory)
-    with pytest.raises(ValueError, match=r"target: expected <bos> = 2 .* got nothing"):
-        model.decode(target[:, :0], memory)
-    with pytest.raises(ValueError, match=r"target: expected <bos> = 2 .* got 7"):
-        model.step(without[:, 0], model.start(memory))
-    with pytest.raises(ValueError, match="target: expected one for each of 3 sources, got 2"):
-        model.decode(target[:2], memory)
-    with pytest.raises(ValueError, match="target: expected one for each of 3 sources, got 2"):
-        model.step(target[:2, 0], model.start(memory))
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_weights_refuse_the_targets_that_decode_refuses(
-    build: Build, source: Tensor, target: Tensor
-) -> None:
-    model = build()
-    with pytest.raises(ValueError, match="target: expected <bos> = 2 as the first token"):
-        model.weights(source, source > 0, target[:, 1:])
-    with pytest.raises(ValueError, match="target: expected one for each of 3 sources, got 2"):
-        model.weights(source, source > 0, target[:2])
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_other_axes_are_refused(build: Build, source: Tensor, target: Tensor) -> None:
-    model = build()
-    memory = model.encode(source, source > 0)
-    with pytest.raises(ValueError, match=r"target: expected the axes \(batch, target\)"):
-        model.decode(target[0], memory)
-    with pytest.raises(ValueError, match=r"target: expected the axes \(batch\), got .* \(3, 1\)"):
-        model.step(target[:, :1], model.start(memory))
-
-
 def test_positions_past_a_learned_table_are_refused(
     build: Build, source: Tensor, target: Tensor
 ) -> None:
@@ -321,13 +220,45 @@ def test_positions_past_a_learned_table_are_refused(
         model.encode(longer, longer > 0)
 
 
-def test_selecting_rows_selects_their_future(
-    model: Transformer, source: Tensor, target: Tensor
-) -> None:
-    rows = torch.tensor([2, 0, 0, 1])
-    _, state = model.step(target[:, 0], model.start(model.encode(source, source > 0)))
-    picked = state.select(rows)
-    assert (state.batch_size, picked.batch_size, picked.past.batch_size) == (3, 4, 4)
-    expected, _ = model.step(target[:, 1], state)
-    logits, _ = model.step(target[rows, 1], picked)
-    torch.testing.assert_close(logits, expected[rows])
+BEGIN = r"target: expected <bos> = 2 as the first token, got 7"
+FOR_EACH = "target: expected one for each of 3 sources, got 2"
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda model, memory, target: model.decode(target + 5, memory), BEGIN),
+        (
+            lambda model, memory, target: model.decode(target[:, :0], memory),
+            "target: expected <bos> = 2 .* got nothing",
+        ),
+        (
+            lambda model, memory, target: model.step(target[:, 0] + 5, model.start(memory)),
+            "target: expected <bos> = 2 .* got 7",
+        ),
+        (lambda model, memory, target: model.decode(target[:2], memory), FOR_EACH),
+        (
+            lambda model, memory, target: model.step(target[:2, 0], model.start(memory)),
+            FOR_EACH,
+        ),
+        (lambda model, memory, target: model.weights(SOURCE, SOURCE > 0, target + 5), BEGIN),
+        (lambda model, memory, target: model.weights(SOURCE, SOURCE > 0, target[:2]), FOR_EACH),
+        (
+            lambda model, memory, target: model.decode(target[0], memory),
+            r"target: expected the axes \(batch, target\)",
+        ),
+        (
+            lambda model, memory, target: model.step(target[:, :1], model.start(memory)),
+            r"target: expected the axes \(batch\), got .* \(3, 1\)",
+        ),
+    ],
+)
+def test_wrong_targets_and_states_are_refused(build: Build, call, message) -> None:
+    model = build()
+    assert isinstance(model, Translator)
+    with pytest.raises(ValueError, match=message):
+        call(model, model.encode(SOURCE, SOURCE > 0), torch.tensor([[2, 4, 5]] * 3))
+
+
+SOURCE = torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0], [8, 9, 3, 0]])

@@ -7,45 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_book.decoding import beam_search
-from attention_book.models import Seq2Seq, Seq2SeqConfig, Translator
+from attention_book.models import Seq2Seq
 
 Build = Callable[..., Seq2Seq]
-
-
-def test_every_model_follows_the_protocol(model: Seq2Seq) -> None:
-    assert isinstance(model, Translator)
-
-
-def test_a_later_word_moves_nothing_before_it_while_training(
-    model: Seq2Seq, source: Tensor, target: Tensor
-) -> None:
-    model.train()
-    changed = target.clone()
-    changed[:, 3] = (changed[:, 3] - 3) % 13 + 4
-    outputs = []
-    for words in (target, changed):
-        torch.manual_seed(1)  # the same dropout
-        outputs.append(model(source, source > 0, words))
-    before, after = outputs
-    assert torch.equal(before[:, :3], after[:, :3])
-    assert not torch.isclose(before[:, 3], after[:, 3]).all(dim=-1).any()
 
 
 def on_the_left(padded: Tensor) -> Tensor:
     """The same sentences with their padding in front."""
     return torch.stack([torch.cat((row[row == 0], row[row > 0])) for row in padded])
-
-
-def test_padding_may_stand_on_either_side(model: Seq2Seq, source: Tensor, target: Tensor) -> None:
-    left = on_the_left(source)
-    assert not torch.equal(left, source)
-    expected, logits = (model(s, s > 0, target) for s in (source, left))
-    torch.testing.assert_close(logits, expected, rtol=0, atol=1e-10)
-    for width in (1, 3):
-        found = [beam_search(model, s, s > 0, width=width, max_tokens=6) for s in (source, left)]
-        for one, other in zip(*found, strict=True):
-            assert one[0].ids == other[0].ids
 
 
 def test_weights_stand_in_the_columns_of_their_tokens(
@@ -172,26 +141,6 @@ def test_dropout_stands_between_all_layers(
         assert torch.equal(logits, other) is training
 
 
-def test_shapes_of_the_classic_example() -> None:
-    config = Seq2SeqConfig(
-        source_vocabulary=10, target_vocabulary=10, d_embed=8, d_hidden=16, num_layers=2
-    )
-    model, tokens = Seq2Seq(config).eval(), torch.zeros(4, 7, dtype=torch.long)
-    memory = model.encode(tokens, torch.ones(4, 7, dtype=torch.bool))
-    logits = model.decode(tokens, memory)
-    state = model.start(memory)
-    assert logits.shape == (4, 7, 10)
-    assert memory.values.shape == (4, 7, 16)
-    assert len(state.hidden) == 2
-    assert state.hidden[0].shape == (4, 16)
-
-
-def test_gradients_reach_every_parameter(model: Seq2Seq, source: Tensor, target: Tensor) -> None:
-    model.train()(source, source > 0, target).square().sum().backward()
-    # The location decoder compares nothing, so it has no keys to project; nothing else is idle.
-    assert all(p.grad is not None and p.grad.any() for p in model.parameters())
-
-
 def test_a_vocabulary_of_another_model_is_named(
     build: Build, source: Tensor, target: Tensor
 ) -> None:
@@ -201,16 +150,3 @@ def test_a_vocabulary_of_another_model_is_named(
     memory = model.encode(source, source > 0)
     with pytest.raises(ValueError, match=r"target_input: .* from 0 to 16.*belong together"):
         model.decode(target + 17, memory)
-
-
-def test_selecting_rows_selects_their_future(
-    model: Seq2Seq, source: Tensor, target: Tensor
-) -> None:
-    rows = torch.tensor([2, 0, 0, 1])
-    state = model.start(model.encode(source, source > 0))
-    _, state = model.step(target[:, 0], state)
-    picked = state.select(rows)
-    assert (state.batch_size, picked.batch_size, picked.memory.batch_size) == (3, 4, 4)
-    expected, _ = model.step(target[:, 1], state)
-    logits, _ = model.step(target[rows, 1], picked)
-    torch.testing.assert_close(logits, expected[rows])

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 
-from attention_book.inspection import capture_attention
 from attention_book.models import (
     VisionTransformer,
     VisionTransformerConfig,
@@ -95,45 +94,12 @@ def test_what_is_hidden_may_differ_from_image_to_image(images):
     together = model(images, visible)
     for i in range(5):
         torch.testing.assert_close(model(images[i : i + 1], visible[i : i + 1])[0], together[i])
-
-
-def test_with_all_patches_hidden_all_images_are_the_same(images):
-    logits = make()(images, torch.zeros(5, 9, dtype=torch.bool))
-    torch.testing.assert_close(logits, logits[:1].expand(5, 7))
-    assert logits.isfinite().all()
-
-
-def test_all_visible_is_no_mask(images):
-    model = make()
-    everything = torch.ones(5, 9, dtype=torch.bool)
+    everything, nothing = torch.ones_like(visible), torch.zeros_like(visible)
     assert visible_tokens(everything).all()
     torch.testing.assert_close(model(images, everything), model(images))
-
-
-def test_the_weights_are_there_to_see(images):
-    model = make(num_layers=3)
-    with torch.no_grad(), capture_attention(model) as seen:
-        model(images)
-    assert [*seen] == [f"encoder.layers.{n}.self_attention" for n in range(3)]
-    for calls in seen.values():
-        assert calls[0].shape == (5, 2, 10, 10)
-        torch.testing.assert_close(calls[0].sum(dim=-1), torch.ones(5, 2, 10).double())
-
-
-def test_the_answer_is_read_from_the_class_token_alone(images):
-    model = make()
-    read = []
-    model.classifier.register_forward_pre_hook(lambda module, args: read.append(args[0]))
-    model.encoder.register_forward_hook(lambda module, args, output: read.append(output[:, 0]))
-    model(images)
-    assert torch.equal(read[0], read[1])
-
-
-def test_the_number_of_parameters():
-    d, f = 20, 13
-    layer = 4 * d * d + 2 * d * f + f + d + 4 * d
-    expected = (4 * d + d) + d + 10 * d + 2 * layer + 2 * d + (7 * d + 7)
-    assert sum(p.numel() for p in make().parameters()) == expected
+    logits = model(images, nothing)
+    torch.testing.assert_close(logits, logits[:1].expand(5, 7))
+    assert logits.isfinite().all()
 
 
 @pytest.mark.parametrize(
