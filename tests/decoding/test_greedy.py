@@ -24,6 +24,8 @@ def test_it_is_what_one_would_do_by_hand(table_model, sources, seed, max_tokens)
         assert hypothesis.finished == expected.finished
         assert hypothesis.log_prob == pytest.approx(expected.log_prob)
         assert hypothesis.score == hypothesis.log_prob
+    nothing = torch.zeros(0, 3, dtype=torch.long)
+    assert greedy_search(model, nothing, nothing > 0, max_tokens=5) == []
 
 
 def test_both_kinds_of_ending_are_among_the_cases(table_model, sources) -> None:
@@ -71,11 +73,6 @@ def test_no_step_is_taken_for_a_finished_sentence(table_model, sources) -> None:
     model = table_model(0)
     found = greedy_search(model, *sources, max_tokens=20)
     assert model.rows_stepped == sum(hypothesis.num_tokens for hypothesis in found)
-
-
-def test_no_sentence_gives_no_sentence(table_model) -> None:
-    nothing = torch.zeros(0, 3, dtype=torch.long)
-    assert greedy_search(table_model(0), nothing, nothing > 0, max_tokens=5) == []
 
 
 @pytest.mark.parametrize("attention", ["none", "bahdanau", "luong-general"])

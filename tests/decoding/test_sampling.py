@@ -127,12 +127,6 @@ def test_hotter_is_flatter(seed, temperature, factor) -> None:
     torch.testing.assert_close(even, torch.full_like(even, 1 / SIZE), rtol=1e-6, atol=0)
 
 
-def test_the_word_that_crosses_the_threshold_is_kept() -> None:
-    logits = torch.tensor([[0.5, 0.3, 0.2]]).log()
-    assert keep_top_p(logits, 0.6).isfinite().tolist() == [[True, True, False]]
-    assert keep_top_p(logits, 0.1).isfinite().tolist() == [[True, False, False]]
-
-
 @pytest.mark.parametrize(
     "settings",
     [{}, {"temperature": 0.5}, {"temperature": 2.0}, {"top_k": 4}, {"top_p": 0.8},
@@ -275,21 +269,6 @@ def test_a_seed_decides_and_the_model_is_left_as_it_was(model: LanguageModel) ->
     assert all(hypothesis.num_tokens <= 9 for hypothesis in first)
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_wrong_settings_get_a_clear_error(model: LanguageModel) -> None:
-    prompt = torch.tensor([[2]])
-    for settings, message in (
-        ({"temperature": 0.0}, "temperature: expected a positive number, got 0.0"),
-        ({"top_k": 0}, "top_k: expected at least 1, got 0"),
-        ({"top_p": 1.5}, "top_p: expected a probability between 0 and 1, got 1.5"),
-        ({"max_tokens": 0}, "max_tokens: expected at least 1, got 0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            sample(model, prompt, **{"max_tokens": 3, **settings})
-    with pytest.raises(ValueError, match=r"prompt: expected the axes .* got the shape \(1, 0\)"):
-        sample(model, prompt[:, :0], max_tokens=3)
-
-
 def test_everything_stays_on_the_device_of_the_prompt() -> None:
     model = LanguageModel(LanguageConfig(vocabulary=SIZE, positions="none"))
     prompt = torch.full((3, 1), 2)
@@ -314,19 +293,28 @@ def test_the_fewest_words_that_reach_p_are_kept() -> None:
         assert kept == count
 
 
+AXES = r"prompt: expected the axes \(batch, token\) .* got the shape "
+CURE = r"temperature: .* give top_k=1, or call greedy_search"
+
+
 @pytest.mark.parametrize(
-    ("prompt", "message"),
+    ("prompt", "settings", "message"),
     [
-        ([[2, 4], [2, 0]], "prompt: expected no <pad>, got one"),
-        ([[2, 3]], "prompt: expected no <eos>, got one"),
-        ([2, 4], r"prompt: expected the axes \(batch, token\) .* got the shape \(2,\)"),
+        ([[2, 4], [2, 0]], {}, "prompt: expected no <pad>, got one"),
+        ([[2, 3]], {}, "prompt: expected no <eos>, got one"),
+        ([2, 4], {}, AXES + r"\(2,\)"),
+        ([[]], {}, AXES + r"\(1, 0\)"),
+        *[([[2]], {"temperature": each}, CURE) for each in (0, 0.0, -1.0, float("nan"))],
+        ([[2]], {"top_k": 0}, "top_k: expected at least 1, got 0"),
+        ([[2]], {"top_p": 1.5}, "top_p: expected a probability between 0 and 1, got 1.5"),
+        ([[2]], {"max_tokens": 0}, "max_tokens: expected at least 1, got 0"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
-def test_a_prompt_that_cannot_be_written_on_is_refused(prompt, message) -> None:
+def test_what_cannot_be_written_on_is_refused(prompt, settings, message) -> None:
     model = NgramModel.count([[4, 5, 6]], order=2, vocabulary=7)
     with pytest.raises(ValueError, match=message):
-        sample(model, torch.tensor(prompt), max_tokens=3)
+        sample(model, torch.tensor(prompt, dtype=torch.long), **{"max_tokens": 3, **settings})
 
 
 class ByStep:
@@ -443,14 +431,3 @@ def test_a_temperature_that_a_type_cannot_hold_is_none_of_0_and_infinity(
     found = next_distribution(logits, temperature=temperature)
     even = [0.5, 0.0, 0.5, 0.0] if temperature < 1 else [1 / 3, 1 / 3, 1 / 3, 0.0]
     torch.testing.assert_close(found, torch.tensor([even], dtype=dtype), rtol=2e-3, atol=0)
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_the_cure_for_temperature_0_works(model: LanguageModel) -> None:
-    prompt = torch.tensor([[2, 5]])
-    for nothing in (0, 0.0, -1.0, float("nan")):
-        with pytest.raises(
-            ValueError, match=r"temperature: .* give top_k=1, or call greedy_search"
-        ):
-            sample(model, prompt, max_tokens=3, temperature=nothing)
-    sample(model, prompt, max_tokens=3, top_k=1)

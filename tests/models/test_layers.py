@@ -1,4 +1,4 @@
-"""Stacks of layers, their dropout and positions; that layers are torch's, test_torch_modules asks."""
+"""Stacks of layers, their dropout and positions; each layer is torch's in test_torch_modules."""
 
 import pytest
 import torch

@@ -469,16 +469,13 @@ def test_a_terminal_gets_a_bar_with_the_loss(terminal) -> None:
     assert "loss=1.500" in stderr.getvalue()
 
 
-def test_the_books_build_gets_none(terminal, monkeypatch) -> None:
+@pytest.mark.parametrize("of_the_book", [True, False])
+def test_neither_the_books_build_nor_a_file_gets_one(terminal, monkeypatch, of_the_book) -> None:
     stderr = terminal()
-    monkeypatch.setenv("ATTENTION_BOOK_BUILD", "1")
-    assert list(progress(reports(), total=3)) == list(reports())
-    assert stderr.getvalue() == ""
-
-
-def test_a_file_gets_none(terminal, monkeypatch) -> None:
-    stderr = terminal()
-    monkeypatch.setattr(stderr, "isatty", lambda: False)
+    if of_the_book:
+        monkeypatch.setenv("ATTENTION_BOOK_BUILD", "1")
+    else:
+        monkeypatch.setattr(stderr, "isatty", lambda: False)
     assert list(progress(reports(), total=3)) == list(reports())
     assert stderr.getvalue() == ""
 

@@ -43,7 +43,7 @@ def draw(lengths: list[int], seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
 batches = st.tuples(st.lists(st.integers(1, 7), min_size=1, max_size=5), st.integers(0, 99)).map(
     lambda drawn: draw(*drawn)
 )
-smoothings = st.sampled_from([0.0, 0.1, 0.7])
+smoothings = st.sampled_from([0.0, 0.1, 0.7, 1.0])
 
 
 @given(batches, smoothings)
@@ -68,7 +68,9 @@ def test_it_is_the_formula_token_by_token(batch) -> None:
         p = [math.exp(x) for x in logits[i, t].tolist()]
         losses.append(-math.log(p[targets[i, t]] / sum(p)))
     assert loss_per_token(*batch).item() == pytest.approx(sum(losses) / len(losses))
-    assert token_losses(*batch)[mask].tolist() == pytest.approx(losses)
+    each = token_losses(*batch)
+    assert each[mask].tolist() == pytest.approx(losses)
+    assert torch.all(each[~mask] == 0)
 
 
 @given(batches, smoothings, st.sampled_from([0, 3, -1, 999]), st.sampled_from([-9.0, 1e6]))
@@ -87,54 +89,6 @@ def test_nothing_at_padding_moves_the_loss_or_its_gradient(batch, smoothing, tar
     assert torch.equal(token_losses(other, targets, mask), token_losses(logits, targets, mask))
 
 
-@given(batches, smoothings, st.integers(1, 5))
-def test_more_padding_changes_nothing(batch, smoothing, more) -> None:
-    logits, targets, mask = batch
-    padded = (
-        F.pad(logits, (0, 0, 0, more), value=5.0),
-        F.pad(targets, (0, more)),
-        F.pad(mask, (0, more), value=False),
-    )
-    torch.testing.assert_close(
-        loss_per_token(*padded, label_smoothing=smoothing),
-        loss_per_token(*batch, label_smoothing=smoothing),
-    )
-
-
-@given(batches, smoothings)
-def test_parts_of_a_batch_weighted_by_their_tokens_make_the_whole(batch, smoothing) -> None:
-    logits, targets, mask = batch
-    total = sum(
-        loss_per_token(logits[[i]], targets[[i]], mask[[i]], label_smoothing=smoothing)
-        * mask[i].sum()
-        for i in range(len(mask))
-    )
-    whole = loss_per_token(logits, targets, mask, label_smoothing=smoothing)
-    torch.testing.assert_close(total / mask.sum(), whole)
-
-
-@given(batches)
-def test_the_losses_of_the_tokens_have_the_loss_as_their_mean(batch) -> None:
-    mask = batch[2]
-    losses = token_losses(*batch)
-    assert losses.shape == mask.shape
-    assert torch.all(losses[~mask] == 0)
-    assert torch.all(losses[mask] > 0)
-    torch.testing.assert_close(losses.sum() / mask.sum(), loss_per_token(*batch))
-
-
-@given(batches)
-def test_full_smoothing_asks_for_the_uniform_distribution(batch) -> None:
-    logits, _, mask = batch
-    uniform = -logits.log_softmax(-1)[mask].mean()
-    torch.testing.assert_close(loss_per_token(*batch, label_smoothing=1.0), uniform)
-
-
-def test_who_knows_nothing_is_as_perplexed_as_the_vocabulary_is_large() -> None:
-    logits, targets, mask = draw([5, 2, 3])
-    assert loss_per_token(0 * logits, targets, mask).exp().item() == pytest.approx(VOCABULARY)
-
-
 def test_padding_is_what_the_mask_says_not_what_the_target_is() -> None:
     logits, targets, mask = draw([5, 3])
     targets[0, 0] = 0  # the number of <pad>, at a real place
@@ -142,15 +96,6 @@ def test_padding_is_what_the_mask_says_not_what_the_target_is() -> None:
     with_it = loss_per_token(logits, targets, mask)
     mask[0, 0] = False
     assert loss_per_token(logits, targets, mask) != with_it
-
-
-def test_gradcheck() -> None:
-    logits, targets, mask = draw([4, 2, 1])
-    for smoothing in (0.0, 0.1):
-        assert torch.autograd.gradcheck(
-            lambda x, s=smoothing: loss_per_token(x, targets, mask, label_smoothing=s), (logits,)
-        )
-    assert torch.autograd.gradcheck(lambda x: token_losses(x, targets, mask), (logits,))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -219,26 +164,6 @@ def test_a_model_is_asked_only_for_hidden_tokens(config) -> None:
     torch.testing.assert_close(loss, -right[hidden.chosen].mean())
     elsewhere = torch.where(hidden.chosen, TOKENS, 4)  # other answers where nobody asks
     assert torch.equal(hidden_token_loss(model, hidden, elsewhere, REAL), loss)
-
-
-def test_padding_changes_neither(config) -> None:
-    wide = torch.nn.functional.pad(TOKENS, (0, 5))
-    causal, masked = (
-        LanguageModel(config).eval(),
-        LanguageModel(replace(config, causal=False)).eval(),
-    )
-    torch.testing.assert_close(
-        next_token_loss(causal, wide, wide > 0), next_token_loss(causal, TOKENS, REAL)
-    )
-    hidden = mask_tokens(TOKENS, WORDS, share=1.0)
-    wider = type(hidden)(
-        torch.nn.functional.pad(hidden.tokens, (0, 5)),
-        torch.nn.functional.pad(hidden.chosen, (0, 5)),
-    )
-    torch.testing.assert_close(
-        hidden_token_loss(masked, wider, wide, wide > 0),
-        hidden_token_loss(masked, hidden, TOKENS, REAL),
-    )
 
 
 def test_perplexity_of_guessing_is_the_size_of_the_vocabulary() -> None:
