@@ -237,10 +237,9 @@ def test_wrong_input_is_named() -> None:
             reinforce_surrogate(torch.ones(3), torch.ones(3), baseline=torch.ones(shape))
     with pytest.raises(TypeError, match=r"score: expected a scoring function"):
         HardAttention(DotScore)
-    for use in (attention, attention.sample):
-        with pytest.raises(ValueError, match="values: expected one value for each key"):
-            use(queries, keys, values[:, :-1])
-        with pytest.raises(ValueError, match="queries and keys: expected equal feature sizes"):
-            use(queries[..., :-1], keys, values)
-        with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
-            use(queries, keys, values, torch.ones(QUERIES, KEYS))
+    with pytest.raises(ValueError, match="values: expected one value for each key"):
+        attention.sample(queries, keys, values[:, :-1])
+    with pytest.raises(ValueError, match="queries and keys: expected equal feature sizes"):
+        attention.sample(queries[..., :-1], keys, values)
+    with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
+        attention.sample(queries, keys, values, torch.ones(QUERIES, KEYS))

@@ -37,17 +37,6 @@ def predictive(radius: int = 2) -> PredictiveLocalAttention:
     return attention.double()
 
 
-either = pytest.mark.parametrize(
-    "attention",
-    [
-        LocalAttention(DotScore(), radius=1),
-        LocalAttention(DotScore(), radius=2, causal=True),
-        predictive(),
-    ],
-    ids=["own position", "own position, causal", "predicted position"],
-)
-
-
 # --- around the own position -----------------------------------------------------------------
 
 
@@ -107,37 +96,12 @@ def test_the_predicted_position_lies_within_the_source_and_ignores_padding() -> 
 # --- both ------------------------------------------------------------------------------------
 
 
-@either
-def test_the_output_is_the_weights_times_the_values(attention: LocalAttention) -> None:
-    queries, keys, values, mask = draw_inputs()
-    weights = attention.weights(queries, keys, mask)
-    torch.testing.assert_close(attention(queries, keys, values, mask), weights @ values)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_the_predictor_keeps_the_precision_of_its_inputs(dtype: torch.dtype) -> None:
     queries, keys, values, mask = draw_inputs(dtype)
     output = predictive().to(dtype)(queries, keys, values, mask)
     assert output.dtype == dtype
     assert output.isfinite().all()
-
-
-@pytest.mark.usefixtures("unchecked")
-@either
-def test_wrong_input_is_named(attention: LocalAttention) -> None:
-    queries, keys, values, _ = draw_inputs()
-    with pytest.raises(ValueError, match="values: expected one value for each key"):
-        attention(queries, keys, values[:, :-1])
-    with pytest.raises(ValueError, match="keys: expected at least one key"):
-        attention(queries, keys[:, :0], values[:, :0])
-    with pytest.raises(ValueError, match="queries and keys: expected the axes"):
-        attention(queries[0, 0], keys, values)
-    with pytest.raises(ValueError, match="queries"):
-        attention(queries[..., :-1], keys, values)
-    with pytest.raises(TypeError, match="mask: expected a boolean tensor"):
-        attention(queries, keys, values, torch.ones(QUERIES, KEYS))
-    with pytest.raises(ValueError, match="mask"):
-        attention(queries, keys, values, torch.ones(QUERIES, KEYS + 1, dtype=torch.bool))
 
 
 @pytest.mark.usefixtures("unchecked")
