@@ -5,14 +5,12 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.attention import MultiHeadAttention, causal_mask
+from attention_book.attention import MultiHeadAttention
 from attention_book.inspection import (
     Head,
     after_earlier,
     attention_heads,
-    capture_attention,
     changed_attention,
-    even,
     head_importance,
     offset_profile,
     places_back,
@@ -72,16 +70,6 @@ def test_a_head_is_off_as_if_its_columns_of_the_output_matrix_were_zero(attentio
     torch.testing.assert_close(found, attention(queries, keys, mask=mask))
 
 
-@pytest.mark.parametrize("number", [-1, HEADS])
-def test_a_head_that_is_not_there_is_refused(attention, number):
-    x = torch.rand(BATCH, QUERIES, D_MODEL).double()
-    with (
-        changed_attention(attention, without_heads([number])),
-        pytest.raises(ValueError, match=f"below 3, got {number}"),
-    ):
-        attention(x, x)
-
-
 def test_all_heads_are_listed_by_module_and_number(model):
     heads = attention_heads(model)
     modules = list(dict.fromkeys(head.module for head in heads))
@@ -107,6 +95,13 @@ def test_pruning_switches_off_these_heads_and_no_others(model, sentences):
     assert not torch.allclose(found, expected)
 
 
+def test_nothing_stays_behind(model, sentences):
+    expected = model(*sentences)
+    with pytest.raises(RuntimeError, match="stop"), pruned(model, attention_heads(model)):
+        raise RuntimeError("stop")
+    torch.testing.assert_close(model(*sentences), expected)
+
+
 def test_pruning_holds_step_by_step_too(model, sentences):
     source, mask, target = sentences
     with pruned(model, attention_heads(model)[::2]):
@@ -116,32 +111,6 @@ def test_pruning_holds_step_by_step_too(model, sentences):
             logits, state = model.step(token, state)
             steps.append(logits)
     torch.testing.assert_close(torch.stack(steps, dim=1), expected)
-
-
-def test_nothing_stays_behind(model, sentences):
-    expected = model(*sentences)
-    with pruned(model, attention_heads(model)):
-        assert not torch.allclose(model(*sentences), expected)
-    with pytest.raises(RuntimeError, match="stop"), pruned(model, attention_heads(model)):
-        raise RuntimeError("stop")
-    torch.testing.assert_close(model(*sentences), expected)
-
-
-def test_without_the_cross_attention_nothing_of_the_source_arrives(model, sentences):
-    source, mask, target = sentences
-    crossing = [head for head in attention_heads(model) if head.module.endswith("cross_attention")]
-    with pruned(model, crossing):
-        torch.testing.assert_close(
-            model(source, mask, target), model(source.flip(0), mask.flip(0), target)
-        )
-
-
-def test_pruning_refuses_a_head_of_another_model(model):
-    with (
-        pytest.raises(ValueError, match="heads: expected heads of the model"),
-        pruned(model, [Head("encoder.layers.7.self_attention", 0)]),
-    ):
-        pass
 
 
 def test_importance_is_the_change_of_the_measure(model, sentences):
@@ -182,22 +151,6 @@ def test_the_profile_agrees_with_a_loop(seed, offset):
     assert offset_profile(weights, mask, [offset])[:, 0].tolist() == pytest.approx(expected)
 
 
-def test_a_head_that_looks_back_is_told_from_one_that_looks_ahead():
-    back = torch.eye(6).roll(1, dims=0)  # row q looks at q - 1
-    weights = torch.stack([back, torch.eye(6), back.T])[None]
-    everything = torch.ones(1, 6, 6, dtype=torch.bool)
-    profile = offset_profile(weights, everything, offsets=(-1, 0, 1))
-    torch.testing.assert_close(profile, torch.eye(3))
-
-
-def test_even_weights_have_the_profile_of_an_average():
-    mask = causal_mask(4)[None]
-    weights = even(torch.ones(1, 1, 4, 4), mask[:, None])
-    # The previous token: a half, a third, a quarter; the first has none.
-    expected = torch.tensor([[(1 / 2 + 1 / 3 + 1 / 4) / 3, (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4]])
-    torch.testing.assert_close(offset_profile(weights, mask, (-1, 0)), expected)
-
-
 def test_all_pairs_together_hold_all_the_weight():
     weights, _ = some()
     everything = torch.ones(1, 1, 1, dtype=torch.bool)
@@ -214,16 +167,6 @@ def test_hidden_and_padded_queries_do_not_count():
     torch.testing.assert_close(weight_on(weights, chosen, mask), expected)
     weights[~mask[:, None].expand_as(weights)] = 77.0  # whatever stands there
     torch.testing.assert_close(weight_on(weights, chosen, mask), expected)
-
-
-def test_captured_weights_fit(model, sentences):
-    mask = sentences[1]
-    with capture_attention(model) as seen:
-        model(*sentences)
-    pairs = mask[:, :, None] & mask[:, None, :]
-    profile = offset_profile(seen["encoder.layers.0.self_attention"][0], pairs, range(-2, 3))
-    assert profile.shape == (HEADS, 5)
-    assert ((profile > 0) & (profile < 1)).all()
 
 
 # --- relations ---------------------------------------------------------------------------------
@@ -249,7 +192,17 @@ def test_the_token_after_an_earlier_occurrence(tokens, distance):
                 assert pairs[q, k] == (earlier and k <= q)
 
 
-def test_a_negative_distance_is_refused():
+def test_what_there_is_not_is_refused(attention, model):
+    x = torch.rand(BATCH, QUERIES, D_MODEL).double()
+    for number in (-1, HEADS):
+        off = changed_attention(attention, without_heads([number]))
+        with off, pytest.raises(ValueError, match=f"below 3, got {number}"):
+            attention(x, x)
+    with (
+        pytest.raises(ValueError, match="heads: expected heads of the model"),
+        pruned(model, [Head("encoder.layers.7.self_attention", 0)]),
+    ):
+        pass
     with pytest.raises(ValueError, match="distance: expected 0 or more, got -1"):
         places_back(3, -1)
     with pytest.raises(ValueError, match="distance: expected 0 or more, got -1"):

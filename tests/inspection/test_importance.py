@@ -94,11 +94,6 @@ def test_replacing_is_reading_another_sentence(model, batch):
             torch.testing.assert_close(effects[row, :, j], expected)
 
 
-def test_replacing_a_word_by_itself_loses_nothing(model, batch):
-    effects = replacement_effects(model, batch, batch.source.flatten()[None])
-    assert effects.abs().max() < 1e-12
-
-
 def test_gradient_times_input_is_the_slope_of_shrinking_the_embedding(model, batch):
     effects, step = gradient_times_input(model, batch), 1e-6
     for row, j in ((0, 0), (0, 3), (1, 1)):
@@ -125,15 +120,11 @@ def test_a_sentence_is_measured_alike_alone_and_in_company(model, batch, measure
         effects = measure(model, one)
         _, m, n = effects.shape
         torch.testing.assert_close(together[[row], :m, :n], effects)
-
-
-@pytest.mark.parametrize("measure", MEASURES)
-def test_padding_matters_to_nobody(model, batch, measure):
-    effects = measure(model, batch)
-    assert effects.shape == (2, 4, 5)
-    assert (effects[1, 2:] == 0).all()
-    assert (effects[1, :, 3:] == 0).all()
-    assert not effects.requires_grad
+    # Padding matters to nobody.
+    assert together.shape == (2, 4, 5)
+    assert (together[1, 2:] == 0).all()
+    assert (together[1, :, 3:] == 0).all()
+    assert not together.requires_grad
 
 
 def test_nothing_stays_behind(model, batch):
@@ -156,12 +147,6 @@ def test_rank_correlation_is_spearmans(pairs):
     else:
         expected = spearmanr(first.numpy(), second.numpy()).statistic
         assert rank_correlation(first, second) == pytest.approx(expected)
-
-
-def test_rank_correlation_sees_the_order_alone():
-    numbers = torch.rand(7, generator=torch.Generator().manual_seed(0))
-    assert rank_correlation(numbers, numbers.exp()) == 1
-    assert rank_correlation(numbers, -numbers) == -1
 
 
 def test_lists_of_different_length_are_refused():
@@ -187,10 +172,3 @@ def test_influence_is_the_share_of_the_gradients_norm(model, batch):
             (slope,) = torch.autograd.grad(logits[0, t].log_softmax(dim=-1)[word], table)
             norms = slope[sentence.source[0]].norm(dim=-1)
             torch.testing.assert_close(shares[row, t, : len(norms)], norms / norms.sum())
-
-
-def test_influence_ignores_padding(model, batch):
-    shares = influence(model, batch)
-    assert (shares[1, 2:] == 0).all()
-    assert (shares[1, :, 3:] == 0).all()
-    torch.testing.assert_close(shares[1, :2].sum(dim=-1), torch.ones(2).double())

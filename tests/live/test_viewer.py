@@ -59,6 +59,8 @@ def test_plain_tensors_lists_and_layers_are_the_same(weights: torch.Tensor) -> N
         layers = tuple(each) if each is not weights else each
         viewer = HeadViewer(layers, source=SOURCE, target=TARGET)
         torch.testing.assert_close(viewed(viewer, "attention"), weights)
+    half = HeadViewer(weights.bfloat16(), source=SOURCE, target=TARGET)
+    torch.testing.assert_close(viewed(half, "attention"), weights.bfloat16().float())
 
 
 def test_the_layout_of_hugging_face(output: SimpleNamespace) -> None:
@@ -78,11 +80,6 @@ def test_the_steps_of_generate_are_put_together_row_by_row(weights: torch.Tensor
     )
     viewer = HeadViewer(decoder_attentions=steps, target=TARGET)
     torch.testing.assert_close(viewed(viewer, "decoder"), causal)
-
-
-def test_half_precision_is_taken(weights: torch.Tensor) -> None:
-    viewer = HeadViewer(weights.bfloat16(), source=SOURCE, target=TARGET)
-    torch.testing.assert_close(viewed(viewer, "attention"), weights.bfloat16().float())
 
 
 def test_what_was_captured_of_a_transformer() -> None:

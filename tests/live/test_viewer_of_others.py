@@ -474,6 +474,7 @@ def test_advice_for_wrong_rows_works() -> None:
     HeadViewer(swapped.mT, tokens=["a", "b"])
     hidden = rows([1.0, 0.0], [math.nan] * 2)
     HeadViewer(hidden, tokens=["a", "b"], attention_mask=[1, 0])
+    HeadViewer(rows([0.5, 0.2], [0.0, 0.0]), tokens=["a", "b"])  # less than one, or nothing
 
 
 @torch.no_grad()
@@ -489,10 +490,6 @@ def test_a_model_that_still_trains_is_told_so(encoder_decoder: Any) -> None:
         layer.dropout = before
     with pytest.raises(ValueError, match=r"call model.eval\(\)"):
         HeadViewer(encoder_attentions=output.encoder_attentions, source=words(7))
-
-
-def test_a_row_may_be_less_than_one_or_nothing() -> None:
-    HeadViewer(rows([0.5, 0.2], [0.0, 0.0]), tokens=["a", "b"])
 
 
 # --- size ------------------------------------------------------------------------------------

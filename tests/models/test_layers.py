@@ -42,6 +42,18 @@ def test_a_stack_is_positions_then_layers_then_norm(norm):
     torch.testing.assert_close(stack(x), expected)
 
 
+@pytest.mark.parametrize("positions", POSITION_KINDS)
+def test_steps_are_the_rows_of_a_call_with_the_causal_mask(positions):
+    stack, x = stack_of(positions=positions), torch.randn(2, 7, 20)
+    cache, rows = stack.new_cache(2), []
+    for place, piece in enumerate(x.split([1, 1, 3, 2], dim=1)):
+        before = cache.fork()
+        rows.append(stack(piece, cache=cache))
+        assert torch.equal(stack(piece, cache=before), rows[-1])
+        assert cache.position == [1, 2, 5, 7][place]
+    torch.testing.assert_close(torch.cat(rows, dim=1), stack(x, is_causal=True))
+
+
 def test_in_training_the_positions_are_dropped_with_the_vectors():
     """Dropout is applied to the sum (Vaswani et al. 2017, section 5.4)."""
     stack, nothing = stack_of(dropout=0.5).train(), torch.zeros(2, 50, 20)

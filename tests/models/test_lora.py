@@ -64,6 +64,7 @@ def test_the_equation_row_by_row(bias) -> None:
     torch.testing.assert_close(lora(x), expected, **EXACT)
     torch.testing.assert_close(F.linear(x, lora.weight, lora.bias), expected, **EXACT)
     torch.testing.assert_close(lora.merged()(x), expected, **EXACT)
+    assert "rank=3, alpha=2" in repr(lora)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])

@@ -262,3 +262,15 @@ def test_wrong_targets_and_states_are_refused(build: Build, call, message) -> No
 
 
 SOURCE = torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0], [8, 9, 3, 0]])
+
+
+def test_selecting_rows_selects_their_future(build: Build, source: Tensor, target: Tensor) -> None:
+    """Rows of different sources, with padding of their own."""
+    model = build()
+    rows = torch.tensor([2, 0, 0, 1])
+    _, state = model.step(target[:, 0], model.start(model.encode(source, source > 0)))
+    picked = state.select(rows)
+    assert (state.batch_size, picked.batch_size, picked.past.batch_size) == (3, 4, 4)
+    expected, _ = model.step(target[:, 1], state)
+    logits, _ = model.step(target[rows, 1], picked)
+    torch.testing.assert_close(logits, expected[rows])

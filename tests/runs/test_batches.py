@@ -106,13 +106,6 @@ def test_seed_and_epoch_decide_and_nothing_else():
     assert batches(BatchPlan(batch_tokens=100, seed=3 + 2**32), lengths, epoch=1) != first
 
 
-def test_other_epochs_put_other_sentences_together():
-    lengths = [(5, 5)] * 400
-    plan = BatchPlan(batch_size=20, pool=80)
-    one, other = ({frozenset(rows) for rows in batches(plan, lengths, e)} for e in (1, 2))
-    assert not one & other
-
-
 def test_long_batches_do_not_all_come_first():
     lengths = [(length, length) for length in range(2, 402)]
     longest = [max(lengths[row][0] for row in rows) for rows in
@@ -145,20 +138,6 @@ def test_all_batches_but_one_of_a_pool_have_the_size():
     assert sizes == [2, 7, 7, 7, 7]  # a pool holds whole batches: 14 of the 20
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "batch_tokens, batch_size: expected one of the two, got None and None"),
-        ({"batch_tokens": 1, "batch_size": 1}, "expected one of the two, got 1 and 1"),
-        ({"batch_tokens": 0}, "batch_tokens: expected at least 1"),
-        ({"batch_size": 5, "pool": 0}, "pool: expected at least 1"),
-    ],
-)
-def test_wrong_numbers_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        BatchPlan(**options)
-
-
 @pytest.fixture(autouse=True)
 def no_thread_is_left():
     before = set(threading.enumerate())
@@ -189,15 +168,10 @@ def test_the_items_are_the_same_in_the_same_order(items, depth):
     assert list(prefetched(items, depth)) == items
 
 
-def test_nothing_is_made_before_it_is_asked_for():
-    source = Source(5)
-    prefetched(source)
-    assert source.made == 0
-
-
 def test_no_more_is_made_ahead_than_was_said():
     source = Source(100)
     items = prefetched(source, 3)
+    assert source.made == 0
     assert next(items) == 0
     deadline = time.monotonic() + 10
     while source.made < 5 and time.monotonic() < deadline:
@@ -260,11 +234,6 @@ def test_the_thread_is_as_strict_as_the_caller():
             assert list(prefetched(is_strict() for _ in range(2))) == [wanted] * 2
 
 
-def test_a_depth_below_one_is_refused_at_once():
-    with pytest.raises(ValueError, match="depth: expected at least 1, got 0"):
-        prefetched([], 0)
-
-
 WORDS = [f"w{number}" for number in range(30)]
 SOURCE = Vocabulary(SPECIALS + tuple(WORDS), (0,) * 34)
 # The specials may stand anywhere, and have other numbers then.
@@ -311,10 +280,6 @@ def assert_equal(one, other):
 def test_any_rows_make_the_batch_that_they_make_in_memory(corpus, pairs, rows):
     data = ParallelData(pairs, SOURCE, TARGET)
     assert_equal(corpus.batch(torch.tensor(rows)), data._batch(rows))
-
-
-def test_the_numbers_of_pairs_and_tokens_are_those_in_memory(corpus, pairs):
-    data = ParallelData(pairs, SOURCE, TARGET)
     assert (len(corpus), corpus.num_tokens) == (len(data), data.num_tokens)
 
 
@@ -379,15 +344,6 @@ def test_a_start_leaves_out_what_stands_before_it(corpus, plan, start):
         assert_equal(one, other)
 
 
-def test_what_is_left_out_is_not_made(corpus, monkeypatch):
-    made = []
-    batch = corpus.batch
-    monkeypatch.setattr(corpus, "batch", lambda rows: made.append(len(rows)) or batch(rows))
-    plan = BatchPlan(batch_size=10)
-    next(corpus.batches(plan, 1, start=corpus.num_batches(plan, 1) - 1))
-    assert len(made) == 1
-
-
 def test_a_rank_without_a_row_has_a_batch_that_counts_nothing(corpus):
     plan = BatchPlan(batch_size=1)
     batch = next(corpus.batches(plan, 1, rank=2, world=3))
@@ -401,21 +357,27 @@ def test_a_rank_without_a_row_has_a_batch_that_counts_nothing(corpus):
     assert not logits.grad.any()
 
 
-def test_other_epochs_have_other_batches(corpus):
-    plan = BatchPlan(batch_size=10)
-    first, second, again = (next(corpus.batches(plan, epoch)) for epoch in (1, 2, 1))
-    assert_equal(first, again)
-    assert first.source.tolist() != second.source.tolist()
-
-
-def test_wrong_arguments_are_named(corpus):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "batch_tokens, batch_size: expected one of the two, got None and None"),
+        ({"batch_tokens": 1, "batch_size": 1}, "expected one of the two, got 1 and 1"),
+        ({"batch_tokens": 0}, "batch_tokens: expected at least 1"),
+        ({"batch_size": 5, "pool": 0}, "pool: expected at least 1"),
+    ],
+)
+def test_wrong_numbers_are_named(corpus, options, message):
+    with pytest.raises(ValueError, match=message):
+        BatchPlan(**options)
     plan = BatchPlan(batch_size=1)
-    for options in ({"rank": 1}, {"rank": -1}, {"start": -1}, {"rank": 2, "world": 2}):
+    for wrong in ({"rank": 1}, {"rank": -1}, {"start": -1}, {"rank": 2, "world": 2}):
         with pytest.raises(ValueError, match="start, rank, world: expected"):
-            corpus.batches(plan, 1, **options)
+            corpus.batches(plan, 1, **wrong)
     for rows in ([], [-1], [101]):
         with pytest.raises(ValueError, match="rows: expected some from 0 to 100"):
             corpus.batch(torch.tensor(rows, dtype=torch.int64))
+    with pytest.raises(ValueError, match="depth: expected at least 1, got 0"):
+        prefetched([], 0)
 
 
 # --- damaged folders -------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attention_book.text import SPECIALS, SubwordTokenizer, Vocabulary
+from attention_book.text import SPECIALS, SubwordTokenizer
 
 TEXTS = [
     "The old houses were older than the oldest house.",
@@ -35,11 +35,6 @@ def test_any_text_comes_back_unchanged(text):
     assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text
 
 
-@given(st.text(st.one_of(st.sampled_from("<>▁ EF6un k"), st.characters(exclude_categories=["Cs"]))))
-def test_truly_any(text):
-    assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text
-
-
 @given(st.text(st.sampled_from("<>/abdeknopsu▁ "), max_size=30))
 def test_no_piece_is_taken_for_a_special_token(text):
     assert not set(TOKENIZER.tokenize(text)) & set(SPECIALS)
@@ -56,11 +51,6 @@ def test_frequent_words_are_one_piece_and_rare_ones_are_spelled():
     assert TOKENIZER.tokenize("The old") == ("The", "▁old")
     assert TOKENIZER.tokenize("欢迎")[0][0] == "欢"
     assert len(TOKENIZER.tokenize("xylophone")) > 4
-
-
-def test_a_vocabulary_of_all_pieces_knows_every_text():
-    vocabulary = Vocabulary.build([TOKENIZER.tokens])
-    assert not vocabulary.unknown([TOKENIZER.tokenize("quite another text: 完全不同 🎉")])
 
 
 def test_the_same_texts_give_the_same_pieces():
@@ -138,12 +128,9 @@ def test_half_a_character_is_shown_as_such():
 def test_another_json_is_an_error(text):
     with pytest.raises(ValueError, match="text: expected subwords in JSON"):
         SubwordTokenizer.from_json(text)
-
-
-def test_another_format_is_an_error():
-    text = TOKENIZER.to_json().replace("subwords 1", "subwords 99")
+    newer = TOKENIZER.to_json().replace("subwords 1", "subwords 99")
     with pytest.raises(ValueError, match="format: expected 'attention_book subwords 1'"):
-        SubwordTokenizer.from_json(text)
+        SubwordTokenizer.from_json(newer)
 
 
 def test_wrong_arguments_are_named():
@@ -164,10 +151,10 @@ def test_half_a_character_is_read_as_one_that_is_unknown(text):
     assert SubwordTokenizer.train([text] * 3, num_tokens=260).tokens[256:] != ()
 
 
-@given(
-    st.text(
-        st.characters(categories=["Lo", "Nd", "Mn", "Zs"]) | st.sampled_from("אבגدهو\u200f\u202e ")
-    )
-)
-def test_text_from_right_to_left_comes_back_in_its_order(text):
+LETTERS = st.sampled_from("<>▁ EF6un k") | st.characters(exclude_categories=["Cs"])
+OTHERS = st.characters(categories=["Lo", "Nd", "Mn", "Zs"]) | st.sampled_from("אבגدهو\u200f\u202e ")
+
+
+@given(st.text(LETTERS) | st.text(OTHERS))
+def test_truly_any_text_comes_back_from_right_to_left_too(text):
     assert TOKENIZER.detokenize(TOKENIZER.tokenize(text)) == text

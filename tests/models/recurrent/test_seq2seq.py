@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attention_book.models import Seq2Seq
+from attention_book.models import Seq2Seq, Translator
 
 Build = Callable[..., Seq2Seq]
 
@@ -36,6 +36,7 @@ def test_nothing_is_read_back_from_the_device(
     training: bool,
     reads_of: Callable[[Callable[[], object]], int],
 ) -> None:
+    assert isinstance(model, Translator)
     model, mask = model.train(training), source > 0
 
     def forward_and_step() -> None:
@@ -150,3 +151,16 @@ def test_a_vocabulary_of_another_model_is_named(
     memory = model.encode(source, source > 0)
     with pytest.raises(ValueError, match=r"target_input: .* from 0 to 16.*belong together"):
         model.decode(target + 17, memory)
+
+
+def test_selecting_rows_selects_their_future(
+    model: Seq2Seq, source: Tensor, target: Tensor
+) -> None:
+    """Rows of different sources, with padding of their own."""
+    rows = torch.tensor([2, 0, 0, 1])
+    _, state = model.step(target[:, 0], model.start(model.encode(source, source > 0)))
+    picked = state.select(rows)
+    assert (state.batch_size, picked.batch_size, picked.memory.batch_size) == (3, 4, 4)
+    expected, _ = model.step(target[:, 1], state)
+    logits, _ = model.step(target[rows, 1], picked)
+    torch.testing.assert_close(logits, expected[rows])
