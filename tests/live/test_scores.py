@@ -171,7 +171,7 @@ def vector(state: dict[str, Any], point: str) -> list[float]:
 
 
 def package(state: dict[str, float]) -> dict[str, torch.nn.Module]:
-    additive = AdditiveScore(d_q=2, d_k=2, d_hidden=1).doubles().requires_grad_(False)
+    additive = AdditiveScore(d_q=2, d_k=2, d_hidden=1).double().requires_grad_(False)
     additive.W_k.weight.copy_(torch.tensor([[state["wk1"], state["wk2"]]], dtype=torch.float64))
     additive.W_q.weight.copy_(torch.tensor([[0, state["wq2"]]], dtype=torch.float64))
     additive.w_v.weight.fill_(state["wv"])
