@@ -289,7 +289,8 @@ def interrupt(command, pid_file, **options):
     with subprocess.Popen(
         command,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         # A shell's background jobs ignore Ctrl-C, and so would what they start.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         **options,
@@ -297,9 +298,12 @@ def interrupt(command, pid_file, **options):
         try:
             assert wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf8"))
             build.send_signal(signal.SIGINT)
-            assert build.wait(timeout=PATIENCE) != 0
+            _, said = build.communicate(timeout=PATIENCE)
         finally:
             build.kill()
+    assert build.returncode != 0
+    others = set(re.findall(r"^(\w+(?:Error|Exception))\b", said, re.M))
+    assert not others, f"the interruption made something else fail:\n{said}"
     pid = int(pid_file.read_text(encoding="utf8"))
     assert wait_until(lambda: not is_alive(pid)), "the kernel outlived the build"
 

@@ -58,7 +58,8 @@ class ForkedProcess:
         return 0
 
     def send_signal(self, signum: int) -> None:
-        os.kill(self.pid, signum)
+        with suppress(ProcessLookupError):  # it has ended by itself
+            os.kill(self.pid, signum)
 
 
 class KernelServer:
@@ -82,14 +83,12 @@ class KernelServer:
     def __exit__(self, *error: object) -> None:
         self.process.communicate()  # it ends where its input does
 
-    def manager(self) -> AsyncKernelManager:
-        """Return a manager whose kernel will be forked here."""
-        manager = AsyncKernelManager(kernel_name="python3")
+    def adopt(self, manager: AsyncKernelManager) -> None:
+        """Have a manager's kernel forked here."""
         manager.provisioner = ForkingProvisioner(
             kernel_id=manager.kernel_id, kernel_spec=manager.kernel_spec, parent=manager
         )
         manager.provisioner.server = self
-        return manager
 
     def fork(self, command: list[str], environment: dict[str, str], folder: str) -> ForkedProcess:
         """Start a kernel by the command that would have started it anew."""

@@ -14,16 +14,18 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
 from pathlib import Path
-from threading import Thread
+from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
+from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from packaging.requirements import Requirement
@@ -50,6 +52,9 @@ MEASUREMENT_TYPE = "application/vnd.attention-book.measurement"
 
 #: So many notebooks are worth a process that imports torch once for all of them.
 FEWEST_TO_FORK = 3
+
+#: Whether zmq has sockets that are files.
+WITH_SOCKETS = sys.platform != "win32"
 
 #: Each kernel would otherwise print a warning that it talks over a socket of this machine.
 QUIETLY = ("--IPKernelApp.log_level=CRITICAL",)
@@ -96,7 +101,7 @@ class Run:
     timeout: int = 1800
     seconds: float = 0.0
     problems: list[Problem] = field(default_factory=list)
-    ended: bool = False
+    ended: Event = field(default_factory=Event)
 
 
 def required(wanted: Iterable[str]) -> set[str]:
@@ -218,35 +223,59 @@ def measurements_in(notebook: NotebookNode) -> list[dict[str, Any]]:
     ]
 
 
-async def execute(
-    run: Run, environment: dict[str, str], server: KernelServer | None = None
-) -> None:
+@asynccontextmanager
+async def started_kernel(
+    run: Run, environment: dict[str, str], server: KernelServer | None
+) -> AsyncIterator[NotebookClient]:
+    """Start a kernel for one notebook, yield what executes it there, end the kernel."""
+    manager = AsyncKernelManager(kernel_name="python3")
+    # Not beside the book: a socket's path has at most a hundred characters.
+    with TemporaryDirectory(prefix="kernel-") as sockets:
+        if WITH_SOCKETS:  # a port that is free now may be taken when the kernel asks for it
+            manager.transport = "ipc"
+            manager.ip = str(Path(sockets) / "kernel")
+        if server:
+            server.adopt(manager)
+        channels = None
+        try:
+            await manager.start_kernel(
+                cwd=str(run.folder), env=environment, extra_arguments=list(QUIETLY)
+            )
+            channels = manager.client()
+            channels.start_channels()
+            await channels.wait_for_ready(timeout=60)
+            channels.allow_stdin = False
+            client = NotebookClient(
+                run.notebook, km=manager, timeout=run.timeout, allow_errors=True
+            )
+            client.kc = channels
+            yield client
+        finally:
+            if channels:
+                channels.stop_channels()
+            await manager.shutdown_kernel(now=True)
+
+
+async def execute(run: Run, environment: dict[str, str], server: KernelServer | None) -> None:
     """Execute one notebook in a kernel of its own; fill in its seconds and problems.
 
     Each cell's seconds stand in its metadata, under "seconds".
     """
     start = time.perf_counter()
-    client = NotebookClient(
-        run.notebook,
-        km=server.manager() if server else None,
-        timeout=run.timeout,
-        allow_errors=True,
-        kernel_name="python3",
-        extra_arguments=list(QUIETLY),
-    )
-    client.owns_km = True  # it ends the server's kernels too
+    executed = 0
     other = []
     try:
-        await client.async_execute(cwd=str(run.folder), env=environment)
+        async with started_kernel(run, environment, server) as client:
+            try:
+                await client.async_execute()
+            finally:
+                executed = client.code_cells_executed
     except Exception as error:  # a dead kernel, a timeout, no kernel at all
-        number = max(1, client.code_cells_executed)
+        number = max(1, executed)
         code = [c.source for c in run.notebook.cells if c.cell_type == "code"]
         source = code[number - 1] if number <= len(code) else ""
         message = f"{type(error).__name__}: {str(error).strip() or 'the kernel did not answer'}"
         other = [Problem(number, first_line(source), message)]
-    finally:
-        # nbclient leaves this behind if the kernel never answered; at exit it would fail
-        atexit.unregister(client._cleanup_kernel)
     run.seconds = time.perf_counter() - start
     note_seconds(run.notebook)
     beside = {problem.cell for problem in other}
@@ -273,7 +302,7 @@ async def _execute_all(
         async with places:
             await execute(run, environment, server)
             done(run)
-            run.ended = True
+            run.ended.set()
 
     forks = SUPPORTED and len(runs) >= FEWEST_TO_FORK
     with KernelServer(environment) if forks else nullcontext() as server:
@@ -296,36 +325,42 @@ class Execution:
         done: Callable[[Run], None],
     ) -> None:
         self.runs = runs
-        windows = sys.platform == "win32"
-        self.loop = asyncio.SelectorEventLoop() if windows else asyncio.new_event_loop()
+        self.over = Event()  # a thread whose `join` is interrupted looks ended when it is not
+        windows = sys.platform == "win32"  # zmq asks for this loop there
+        loop = asyncio.SelectorEventLoop if windows else asyncio.new_event_loop
+        self.runner = asyncio.Runner(loop_factory=loop)
+        self.loop = self.runner.get_loop()
         self.task = self.loop.create_task(_execute_all(runs, environment, jobs, done))
-        self.thread = Thread(target=self._work, name="kernels", daemon=True)
-        self.thread.start()
+        Thread(target=self._work, name="kernels", daemon=True).start()
         atexit.register(self.stop)
 
     def _work(self) -> None:
-        with suppress(asyncio.CancelledError, Exception):  # raised again by `wait`
-            self.loop.run_until_complete(self.task)
+        try:
+            with self.runner, suppress(asyncio.CancelledError, Exception):  # raised by `wait`
+                self.loop.run_until_complete(self.task)
+        finally:
+            self.over.set()
 
     def wait(self, run: Run | None = None) -> None:
         """Return when a notebook, or each, has been executed; Ctrl-C meanwhile stops them all."""
+        awaited = run.ended if run else self.over
         try:
-            while self.thread.is_alive() and not (run and run.ended):
-                self.thread.join(timeout=0.05)
+            while not awaited.wait(0.1) and not self.over.is_set():
+                pass
         except BaseException:
             self.stop()
             raise
-        if not self.thread.is_alive():
-            self.stop()
+        if self.over.is_set():
+            atexit.unregister(self.stop)
             self.task.result()
 
     def stop(self) -> None:
         """End the kernels that still run, and wait for them to have ended."""
         # Before Python 3.12 asyncio can lose a cancellation that meets an answer: ask again.
-        while self.thread.is_alive():
-            self.loop.call_soon_threadsafe(self.task.cancel)
-            self.thread.join(timeout=10)
-        self.loop.close()
+        while not self.over.is_set():
+            with suppress(RuntimeError):  # the loop has just been closed
+                self.loop.call_soon_threadsafe(self.task.cancel)
+            self.over.wait(10)
         atexit.unregister(self.stop)
 
 
