@@ -15,7 +15,7 @@ NAMES = {
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
-    "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU",
+    "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU", "GRU", "LSTM",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
