@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from attention_book.course.exercises.verdict import Finding
@@ -161,6 +162,15 @@ def wrong(zh: str, en: str, *answers: Answer) -> Wrong:
 def probe(arguments: tuple[Any, ...], zh: str = "", en: str = "") -> Probe:
     """Return an input to try, with what is special about it, if anything is."""
     return Probe(arguments, Bilingual(zh, en) if zh else None)
+
+
+def whole(*shape: int, most: int) -> Tensor:
+    """Draw whole numbers from -most to most, as floats.
+
+    Sums of their products are exact: where scores are large, right answers that add in another
+    order still agree to the last bit, as they do not with drawn fractions.
+    """
+    return torch.randint(-most, most + 1, shape).float()
 
 
 def exercise(

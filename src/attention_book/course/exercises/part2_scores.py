@@ -12,7 +12,16 @@ from attention_book.attention import (
     masked_softmax,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, shares, wrong
+from attention_book.course.exercises.core import (
+    Answer,
+    Law,
+    Probe,
+    exercise,
+    probe,
+    shares,
+    whole,
+    wrong,
+)
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -254,7 +263,7 @@ def _queries_keys_values() -> Iterator[Probe]:
         "前面还有批量的轴",
         "a batch axis comes first",
     )
-    far, keys = 40 * torch.randn(2, 5), 40 * torch.randn(3, 5)
+    far, keys = whole(2, 4, most=80), whole(3, 4, most=80)
     keys[0] = -far[0]  # the only key that the first query sees is the least like it
     yield probe((far, keys, torch.randn(3, 2), first), *hints.FAR_APART)
 

@@ -13,7 +13,7 @@ from attention_book.attention import (
     split_heads,
 )
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import exercise, probe, shares, wrong
+from attention_book.course.exercises.core import exercise, probe, shares, whole, wrong
 
 # --- causal-self-attention ---------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ CAUSAL_SELF_ATTENTION = exercise(
             *hints.ONE_WORD,
         ),
         probe(
-            (20 * torch.randn(4, 5), torch.randn(5, 3), torch.randn(5, 3), torch.randn(5, 2)),
+            (whole(4, 5, most=40), *whole(2, 5, 4, most=3), whole(5, 2, most=3)),
             *hints.LARGE_SCORES,
         ),
     ],

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from attention_book.attention import causal_mask, dot_product_attention, masked_softmax
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Named, Probe, exercise, probe, shares, wrong
+from attention_book.course.exercises.core import Named, Probe, exercise, probe, shares, whole, wrong
 from attention_book.foundations.bilingual import Bilingual
 
 # --- cached-step -------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ CACHED_STEP = exercise(
             "there is no past yet",
         ),
         probe(
-            (30 * torch.randn(1, 4), *(30 * torch.randn(2, 3, 4)), *torch.randn(3, 4, 4)),
+            (whole(1, 4, most=60), *whole(2, 3, 4, most=60), *whole(3, 4, 4, most=3)),
             *hints.LARGE_SCORES,
         ),
     ],

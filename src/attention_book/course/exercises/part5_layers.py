@@ -8,7 +8,16 @@ from torch.nn import functional as F
 
 from attention_book.attention import causal_mask, dot_product_attention
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Named, Probe, exercise, probe, wrong
+from attention_book.course.exercises.core import (
+    Answer,
+    Law,
+    Named,
+    Probe,
+    exercise,
+    probe,
+    whole,
+    wrong,
+)
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
@@ -249,7 +258,7 @@ def _both_modes() -> Iterator[Probe]:
     yield probe((torch.randn(2, 5, 4), True))
     yield probe((torch.randn(2, 5, 4), False))
     yield probe((torch.randn(1, 3), True), *hints.ONE_WORD)
-    yield probe((30 * torch.randn(3, 2), False), *hints.LARGE_SCORES)
+    yield probe((whole(3, 4, most=60), False), *hints.LARGE_SCORES)
 
 
 def _causal(x: Tensor, training: bool, *, ahead: int = 0) -> Tensor:

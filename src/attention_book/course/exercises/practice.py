@@ -399,7 +399,8 @@ def _with_ignored_keys() -> Iterator[Probe]:
         "什么也不忽略",
         "nothing is ignored",
     )
-    keys = torch.tensor([[-10.0], [40.0], [-10.05]]).expand(3, 4).clone()  # scores −200, 800, −201
+    # scores −200, 800, −201.25
+    keys = torch.tensor([[-10.0], [40.0], [-10.0625]]).expand(3, 4).clone()
     yield probe(
         (torch.full((1, 4), 10.0), keys, torch.randn(3, 2), torch.tensor([[0, 1, 0]])),
         "被忽略的键评分最高",
@@ -540,7 +541,7 @@ IGNORE_MASK = exercise(
 def _six_places() -> Iterator[Probe]:
     for _ in range(2):
         yield probe((torch.randn(1, 4), torch.randn(6, 4), torch.randn(6, 3)))
-    query, keys = torch.full((1, 4), 20.0), 10 - torch.arange(6.0)[:, None].expand(6, 4) / 100
+    query, keys = torch.full((1, 4), 20.0), 10 - torch.arange(6.0)[:, None].expand(6, 4) / 128
     high = Bilingual("评分很高", "the scores are high")
     yield Probe((query, keys, torch.randn(6, 2)), high)
     yield probe((query, -keys, torch.randn(6, 2)), "评分都很低", "all scores are low")
