@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,19 @@ def test_it_stands_on_one_page() -> None:
     lines = SOURCE.read_text(encoding="utf8").splitlines()
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= COLUMNS
+
+
+def test_the_chapter_prints_it_from_the_first_line_to_the_last() -> None:
+    page = (Path(__file__).parents[2] / "book/transformer.md").read_text(encoding="utf8")
+    shown = re.findall(rf"^```{{literalinclude}} \S+/{SOURCE.name}\n(.*?)^```$", page, re.M | re.S)
+    starts = [re.findall(r'^:start-at: "(.*)"$', options, re.M) for options in shown]
+    ends = [re.findall(r'^:end-before: "(.*)"$', options, re.M) for options in shown]
+    assert len(shown) > 1
+    assert starts == [[], *ends[:-1]]
+    assert ends[-1] == []
+    lines = SOURCE.read_text(encoding="utf8").splitlines()
+    first = [next(i for i, line in enumerate(lines) if start in line) for (start,) in starts[1:]]
+    assert first == sorted(first)
 
 
 def test_it_needs_torch_and_math_alone() -> None:
