@@ -20,26 +20,26 @@ def _beams() -> Iterator[Probe]:
     first = torch.tensor([[0.6, 0.3, 0.1], [0.1, 0.1, 0.8]]).log()
     yield probe(
         (torch.tensor([-0.1, -2.5]), first, 2),
-        "两个最好的延续来自同一束",
-        "the two best continuations come from one beam",
+        "两个最好的延续来自同一个候选",
+        "the two best continuations come from one candidate",
     )
     yield probe((torch.tensor([-1.0, -1.1]), torch.randn(2, 5).log_softmax(dim=-1), 2))
     yield probe((-torch.rand(3), torch.randn(3, 7).log_softmax(dim=-1), 3))
     alike = torch.tensor([[0.7, 0.2, 0.1], [0.8, 0.15, 0.05]]).log()
     yield probe(
         (torch.tensor([-1.0, -1.4]), alike, 2),
-        "两束接同一个词最好",
-        "one token is the best for two beams",
+        "两个候选接同一个词最好",
+        "one token is the best for two candidates",
     )
     yield probe(
         (torch.tensor([-0.5, -0.7]), torch.randn(2, 4).log_softmax(dim=-1), 5),
-        "要的延续比束多",
-        "more continuations are asked for than there are beams",
+        "要的延续比候选多",
+        "more continuations are asked for than there are candidates",
     )
     yield probe(
         (torch.tensor([0.0]), torch.randn(1, 4).log_softmax(dim=-1), 3),
-        "起初只有一束",
-        "at the start there is a single beam",
+        "起初只有一个候选",
+        "at the start there is a single candidate",
     )
 
 
@@ -82,23 +82,24 @@ def _each_token(scores: Tensor, log_probs: Tensor, width: int) -> Step:
 
 BEAM_STEP = exercise(
     "beam-step",
-    "写 `step(scores, log_probs, width)`：scores（束）是得分，log_probs（束，词）是下一个词的对数"
-    "概率；返回最好的 width 个延续的得分、来自哪一束、接哪个词，得分高的在前。width 不一定等于束"
-    "数。",
-    "Write `step(scores, log_probs, width)`: from the beams' scores (beam) and the"
-    " log-probabilities of the next token (beam, token) return the scores, beams and tokens of"
-    " the best continuations, the best first. There need not be as many beams as width.",
+    "写 `step(scores, log_probs, width)`：scores（候选）是束里各候选的得分，log_probs（候选，词）"
+    "是下一个词的对数概率；返回最好的 width 个延续的得分、来自哪个候选、接哪个词，得分高的在前。"
+    "width 不一定等于候选的个数。",
+    "Write `step(scores, log_probs, width)`: from the scores of a beam's candidates (candidate)"
+    " and the log-probabilities of the next token (candidate, token) return the scores, candidates"
+    " and tokens of the best continuations, the best first. There need not be as many candidates"
+    " as width.",
     solution=_of_totals(torch.add),
     probes=_beams,
     mistakes={
         "past-forgotten": wrong(
-            "只比了这一步：要加上这一束到目前为止的得分。",
-            "Only this step was compared: add what the beam has scored so far.",
+            "只比了这一步：要加上这个候选到目前为止的得分。",
+            "Only this step was compared: add what the candidate has scored so far.",
             _of_totals(lambda scores, log_probs: log_probs),
         ),
         "one-from-each": wrong(
-            "每一束各留一个，成了几个互不相干的贪心搜索：所有延续要一起比。",
-            "One from each beam makes several greedy searches side by side: all continuations"
+            "每个候选各留一个延续，成了几个互不相干的贪心搜索：所有延续要一起比。",
+            "One from each candidate makes several greedy searches side by side: all continuations"
             " compete together.",
             _each_beam,
         ),
@@ -108,9 +109,9 @@ BEAM_STEP = exercise(
             _of_totals(lambda scores, log_probs: scores * log_probs),
         ),
         "swapped": wrong(
-            "词与束颠倒了：先返回束的编号，再返回词的编号；拉平之后，整除得到束，余数是词。",
-            "Beam and token are swapped: return the beam's number first. Of a flattened place, the"
-            " quotient is the beam and the remainder the token.",
+            "词与候选颠倒了：先返回候选的编号，再返回词的编号；拉平之后，整除得到候选，余数是词。",
+            "Candidate and token are swapped: return the candidate's number first. Of a flattened"
+            " place, the quotient is the candidate and the remainder the token.",
             lambda s, logs, width: tuple(_best(s[:, None] + logs, width)[i] for i in (0, 2, 1)),
         ),
         "worst-first": wrong(
@@ -121,16 +122,16 @@ BEAM_STEP = exercise(
             lambda s, logs, width: tuple(x.flip(0) for x in _best(s[:, None] + logs, width)),
         ),
         "width-fixed": wrong(
-            "返回几个由 `width` 决定，不由束数决定，也不要写死。",
-            "How many to return is for `width` to say, not for the number of beams, nor a fixed"
-            " number.",
+            "返回几个由 `width` 决定，不由候选的个数决定，也不要写死。",
+            "How many to return is for `width` to say, not for the number of candidates, nor a"
+            " fixed number.",
             lambda s, logs, width: _best(s[:, None] + logs, 2),
             lambda s, logs, width: _best(s[:, None] + logs, len(s)),
         ),
         "divided-by-beams": wrong(
-            "拉平之后每一束占“词数”个位置：除以词数，不是束数。",
-            "Flattened, each beam takes as many places as there are tokens: divide by their number,"
-            " not by that of the beams.",
+            "拉平之后每个候选占“词数”个位置：除以词数，不是候选的个数。",
+            "Flattened, each candidate takes as many places as there are tokens: divide by their"
+            " number, not by that of the candidates.",
             _by_beams,
         ),
         "probabilities": wrong(
@@ -140,8 +141,8 @@ BEAM_STEP = exercise(
             _of_totals(lambda scores, log_probs: scores + log_probs.exp()),
         ),
         "one-for-each-token": wrong(
-            "每个词只留了一束：两束接同一个词，是两个不同的延续。",
-            "Only one beam is kept for each token: two beams that go on with one token are two"
+            "每个词只留了一个候选：两个候选接同一个词，是两个不同的延续。",
+            "Only one candidate is kept for each token: two that go on with one token are two"
             " continuations.",
             _each_token,
         ),
@@ -263,7 +264,7 @@ BLEU = exercise(
             _bleu(brevity=lambda p, r: math.exp(1 - len(r) / len(p))),
         ),
         "not-clipped": wrong(
-            "没有封顶：同一个词写很多遍，每一遍都算对。至多数到参考里出现的次数。",
+            "没有截断：同一个词写很多遍，每一遍都算对。至多数到参考里出现的次数。",
             "Not clipped: a right word counts every time it is repeated. Count it at most as often"
             " as the reference has it.",
             _bleu(precision=_unclipped),
