@@ -1,0 +1,313 @@
+"""The straight road through the book, and what the roads beside it are for.
+
+The front matter of each chapter says where it stands, and what it is for in one line a language::
+
+    road: straight
+    invitation:
+      zh: 桌上什么都没变，结果会变吗？
+      en: nothing on the desk changes. Can the answer change?
+
+``road: side`` is a chapter that may be left out. Its opening shows the chapter's place;
+``{straight-road}`` and ``{side-roads}`` list all of them, with the minutes of their cores, which
+the build adds up. It holds the straight road to its bounds, and each chapter to the order of the
+contents: what a chapter needs comes before it, and what the straight road needs lies on it or on
+the on-ramp, which has no number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urljoin
+
+import yaml
+from bilingual.environment import PerBook, PerPage, builder_of, reading_order
+from bilingual.marks import split_pair
+from bilingual.nodes import LanguageInline
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.nodes import make_refnode
+
+from lesson.checks.counts import COUNTS, OTHERS
+from lesson.checks.problems import PROBLEMS, Problem, chapters, is_chapter
+
+logger = logging.getLogger(__name__)
+
+STRAIGHT, SIDE = "straight", "side"
+#: The straight road at the most: chapters, minutes of their cores, and minutes until this page.
+CHAPTERS, MINUTES = 14, 600
+HALFWAY, MINUTES_UNTIL = "self-attention", 300
+
+FRONT_MATTER = re.compile(r"\A---\n(.*?)^---$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r'<a class="((?:current )?reference internal)" href="([^"]*)"')
+
+
+class Station(NamedTuple):
+    """A chapter's place: its road, its line in each language, the labels that it needs."""
+
+    road: str
+    invitation: dict[str, str]
+    needs: tuple[str, ...]
+
+
+#: Of each chapter that says its road.
+STATIONS = PerPage[Station]("lesson_stations")
+#: The pages with a list of the roads.
+LISTS = PerPage[bool]("lesson_roads_lists")
+#: What each page said of the roads when it was written last.
+SAID = PerBook[dict[str, str]]("lesson_roads_said", {})
+
+
+class RoadHere(nodes.General, nodes.Element):
+    """The place of a list of chapters; or, in an opening, of this chapter's line (``kind=""``)."""
+
+
+class RoadDirective(SphinxDirective):
+    """``{straight-road}`` and ``{side-roads}``: the chapters, with their lines and minutes."""
+
+    def run(self) -> list[nodes.Node]:
+        LISTS.of(self.env)[self.env.docname] = True
+        return [RoadHere(kind=STRAIGHT if self.name == "straight-road" else SIDE)]
+
+
+def register(app: Sphinx, doctree: nodes.document) -> None:
+    """Note a chapter's place, and give its opening a line about it."""
+    env, page = app.env, app.env.docname
+    if not is_chapter(env, page) or page in app.config[OTHERS]:
+        return
+    found = FRONT_MATTER.match(Path(env.doc2path(page)).read_text(encoding="utf8"))
+    front = yaml.safe_load(found[1]) if found else {}
+    road, invitation = front.get("road"), front.get("invitation")
+    if road not in (STRAIGHT, SIDE):
+        complain(app, page, "the front matter says neither `road: straight` nor `road: side`")
+    elif not isinstance(invitation, dict) or set(invitation) != {"zh", "en"}:
+        complain(app, page, "the front matter has no `invitation:` with one line `zh:` and `en:`")
+    else:
+        boxes = [each for each in doctree.findall(nodes.container) if "opening" in each["classes"]]
+        needs = [
+            target["reftarget"]
+            for box in boxes
+            for target in box.children[0].findall(addnodes.pending_xref)
+        ]
+        STATIONS.of(env)[page] = Station(road, invitation, tuple(dict.fromkeys(needs)))
+        for box in boxes:
+            box += RoadHere(kind="")
+
+
+def complain(app: Sphinx, page: str, message: str) -> None:
+    PROBLEMS.of(app.env)[page].append(Problem(1, message))
+
+
+# --- the roads -----------------------------------------------------------------------------------
+
+
+def on_road(env: BuildEnvironment, road: str) -> list[str]:
+    """Return the chapters of a road in reading order."""
+    stations = STATIONS.of(env)
+    return [page for page in chapters(env) if page in stations and stations[page].road == road]
+
+
+def minutes(env: BuildEnvironment, page: str) -> int:
+    """Return the minutes of a chapter's core."""
+    return COUNTS.of(env)[page].minutes("core")
+
+
+def numbered(env: BuildEnvironment, pages: list[str]) -> list[str]:
+    """Return those that have a number in the contents: the on-ramp before them has none."""
+    return [page for page in pages if env.toc_secnumbers.get(page, {}).get("")]
+
+
+def by_part(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the captions of the contents' parts, each with those of the pages that it holds."""
+    for toctree in env.tocs[env.config.root_doc].findall(addnodes.toctree):
+        inside = [page for _, page in toctree["entries"] if page in pages]
+        if inside:
+            yield split_pair(toctree.get("caption") or ""), inside
+
+
+def in_words(total: int, language: str) -> str:
+    """Return minutes as hours and minutes.
+
+    >>> in_words(593, "en"), in_words(593, "zh"), in_words(120, "en")
+    ('9 h 53 min', '9 小时 53 分钟', '2 h')
+    """
+    hours, rest = divmod(total, 60)
+    h, m = ("h", "min") if language == "en" else ("小时", "分钟")
+    return " ".join(f"{number} {unit}" for number, unit in ((hours, h), (rest, m)) if number)
+
+
+# --- what is wrong -------------------------------------------------------------------------------
+
+
+def too_long(env: BuildEnvironment, straight: list[str]) -> Iterator[str]:
+    """Yield how the straight road exceeds its bounds."""
+    before = list(takewhile(lambda page: page != HALFWAY, straight))
+    total, half = (sum(minutes(env, page) for page in some) for some in (straight, before))
+    if len(straight) > CHAPTERS:
+        yield f"it has {len(straight)} chapters, more than {CHAPTERS}"
+    if total > MINUTES:
+        yield f"its cores take {total} minutes, more than {MINUTES}"
+    if HALFWAY in straight and half > MINUTES_UNTIL:
+        yield f"{HALFWAY} comes after {half} minutes, more than {MINUTES_UNTIL}"
+
+
+def out_of_order(env: BuildEnvironment) -> Iterator[tuple[str, str]]:
+    """Yield the chapters that need what comes after them, or what their road leaves out."""
+    places = {page: number for number, page in enumerate(reading_order(env))}
+    labels = env.domaindata["std"]["anonlabels"]
+    stations = STATIONS.of(env)
+    for page, station in stations.items():
+        for label in station.needs:
+            needed = labels[label][0] if label in labels else page  # unknown: Sphinx complains
+            if places[needed] > places[page]:
+                yield page, f"the chapter needs {needed}, which comes after it"
+            elif station.road == STRAIGHT and needed in numbered(env, on_road(env, SIDE)):
+                yield page, f"the straight road needs {needed}, which does not lie on it"
+
+
+def judge(app: Sphinx, exception: Exception | None) -> None:
+    """Complain of roads that are too long or go in circles."""
+    straight = on_road(app.env, STRAIGHT) if exception is None else []
+    complaints = [
+        (straight[-1], f"the straight road is too long: {message}")
+        for message in (too_long(app.env, straight) if straight else ())
+    ]
+    for page, message in complaints + (list(out_of_order(app.env)) if exception is None else []):
+        logger.warning("%s", message, location=f"{app.env.doc2path(page)}:1", type="lesson")
+
+
+def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Write again what says something else of the roads than it did."""
+    straight, side = on_road(env, STRAIGHT), on_road(env, SIDE)
+    stations = STATIONS.of(env)
+    titles = {page: env.titles[page].pformat() for page in (*straight, *side)}
+    every = [
+        (stations[page], titles[page], minutes(env, page), place)
+        for place, page in enumerate((*straight, *side))
+    ]
+    says = {page: repr((list(by_part(env, side)), every)) for page in LISTS.of(env)}
+    for place, page in enumerate(straight):
+        following = straight[place + 1 : place + 2]
+        says[page] = repr((place, len(straight), [(each, titles[each]) for each in following]))
+    says |= {page: repr(stations[page].invitation) for page in side}
+    before = SAID.of(env)
+    SAID.update(env, says)
+    return sorted(page for page, said in says.items() if before.get(page) != said)
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def both(zh: str, en: str) -> list[nodes.Node]:
+    return [LanguageInline("", zh, language="zh"), LanguageInline("", en, language="en")]
+
+
+class ShowRoads(SphinxPostTransform):
+    """Fill in the lists, and the line of an opening."""
+
+    default_priority = 2
+
+    def run(self, **kwargs: Any) -> None:
+        for here in list(self.document.findall(RoadHere)):
+            if here["kind"] == STRAIGHT:
+                here.replace_self(self.straight())
+            elif here["kind"] == SIDE:
+                here.replace_self(self.sides())
+            else:
+                line = nodes.paragraph("", "", *self.line(self.env.docname))
+                here.replace_self(
+                    nodes.container("", line, classes=["opening-part", "opening-road"])
+                )
+
+    def straight(self) -> list[nodes.Node]:
+        pages = on_road(self.env, STRAIGHT)
+        total = sum(minutes(self.env, page) for page in pages)
+        items = nodes.enumerated_list(
+            "", *map(self.item, pages), enumtype="arabic", prefix="", suffix=".",
+            classes=["straight-road"],
+        )  # fmt: skip
+        sums = both(
+            f"一共 {len(pages)} 章，必读部分 {in_words(total, 'zh')}。",
+            f"{len(pages)} chapters, whose cores take {in_words(total, 'en')} in all.",
+        )
+        return [items, nodes.paragraph("", "", *sums)]
+
+    def sides(self) -> list[nodes.Node]:
+        found: list[nodes.Node] = []
+        for caption, pages in by_part(self.env, on_road(self.env, SIDE)):
+            name = nodes.strong("", caption)
+            found.append(nodes.paragraph("", "", name, classes=["side-roads-part"]))
+            found.append(nodes.bullet_list("", *map(self.item, pages), classes=["side-roads"]))
+        return found
+
+    def item(self, page: str) -> nodes.list_item:
+        invitation = STATIONS.of(self.env)[page].invitation
+        time = minutes(self.env, page)
+        words = both(
+            f"——{invitation['zh']}（{time}\N{NO-BREAK SPACE}分钟）",
+            f" – {invitation['en']} ({time}\N{NO-BREAK SPACE}min)",
+        )
+        return nodes.list_item("", nodes.paragraph("", "", self.link(page), *words))
+
+    def line(self, page: str) -> list[nodes.Node]:
+        invitation = STATIONS.of(self.env)[page].invitation
+        straight = on_road(self.env, STRAIGHT)
+        if page not in straight:
+            return both(f"支线：{invitation['zh']}", f"A side road: {invitation['en']}")
+        place, count = straight.index(page) + 1, len(straight)
+        here = both(
+            f"主线第 {place} 站，共 {count} 站",
+            f"Stop {place} of {count} on the straight road",
+        )
+        if place == count:
+            return [*here, *both("，也是最后一站。", ", the last one.")]
+        return [*here, *both("；下一站：", "; the next is "), self.link(straight[place]),
+                *both("。", ".")]  # fmt: skip
+
+    def link(self, page: str) -> nodes.reference:
+        words = [child.deepcopy() for child in self.env.titles[page].children]
+        inside = nodes.inline("", "", *words)
+        return make_refnode(builder_of(self.env), self.env.docname, page, "", inside)
+
+
+def mark_in_sidebar(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the links of the sidebar that lead along the straight road a class."""
+    generate = context.get("generate_toctree_html")
+    if generate is None:
+        return
+    addresses = {app.builder.get_target_uri(each) for each in on_road(app.env, STRAIGHT)}
+    here = app.builder.get_target_uri(page)
+
+    def marked(found: re.Match[str]) -> str:
+        road = " on-the-road" if urljoin(here, found[2]).partition("#")[0] in addresses else ""
+        return f'<a class="{found[1]}{road}" href="{found[2]}"'
+
+    context["generate_toctree_html"] = lambda *args, **options: LINK.sub(
+        marked, str(generate(*args, **options))
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.setup_extension("bilingual.environment")
+    app.setup_extension("lesson.checks.counts")
+    app.add_node(RoadHere)
+    app.add_directive("straight-road", RoadDirective)
+    app.add_directive("side-roads", RoadDirective)
+    app.add_post_transform(ShowRoads)
+    STATIONS.connect(app)
+    LISTS.connect(app)
+    app.connect("doctree-read", register)
+    app.connect("build-finished", judge, priority=600)  # before strict_build judges
+    app.connect("env-get-updated", pages_to_write, priority=960)
+    app.connect("html-page-context", mark_in_sidebar, priority=910)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
