@@ -110,7 +110,7 @@ STEP_BYTES = exercise(
     "写 `step_bytes(weights, kv_heads, d_k, tokens, batch)`：一层解码一步至少读多少字节，"
     "每个数 2 字节。",
     "Write `step_bytes(weights, kv_heads, d_k, tokens, batch)`: the bytes that a layer must read"
-    " in a step of decoding, with 2 bytes for each number.",
+    " in a step of decoding, at 2 bytes per number.",
     solution=_step_bytes,
     probes=_sizes,
     mistakes={
@@ -142,7 +142,7 @@ STEP_BYTES = exercise(
         ),
         "four-bytes": wrong(
             "每个数按 4 字节算了：这里是 2 字节。",
-            "That is 4 bytes for each number; it is 2 here.",
+            "That is 4 bytes per number; it is 2 here.",
             lambda w, heads, d_k, t, b: 2 * _step_bytes(w, heads, d_k, t, b),
         ),
         "weights-missing": wrong(
