@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attention_book
+from attention_book.cli import reasons as reasons_of
 from attention_book.cli.errors import ExitCode
 from attention_book.cli.reasons import has_english, in_chinese
 
@@ -137,6 +138,18 @@ def test_every_reason_is_known_in_chinese() -> None:
                 english.append(f"{place}: {reason}\n    {told}")
                 break
     assert not english, "\n".join(english)
+
+
+def test_a_text_that_is_known_whole_is_not_told_by_a_form_with_places() -> None:
+    """The kind: a name in a form is left as it is; "no folder" was told as 没有 folder."""
+    for told in (reasons_of._REASONS, reasons_of._PHRASES, reasons_of._ADVICE):
+        for pattern, chinese in told.items():
+            text = re.sub(r"\\(.)", r"\1", pattern.pattern)
+            if not pattern.groups and pattern.fullmatch(text):
+                first = next(said for form, said in told.items() if form.fullmatch(text))
+                assert first == chinese, text
+    expected = "nowhere：应为训练结果的文件夹，得到的是没有这个文件夹"
+    assert in_chinese("nowhere: expected the folder of a run, got no folder") == expected
 
 
 def test_what_the_command_itself_says_is_in_two_languages() -> None:

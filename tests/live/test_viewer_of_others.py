@@ -191,6 +191,70 @@ def test_rows_that_may_be_beams_are_not_guessed(encoder_decoder: Any, decoder: A
         )
 
 
+# --- other families --------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def test_gpt_2_writes_on_from_padding_on_the_left() -> None:
+    torch.manual_seed(0)
+    shape = {"n_positions": 32, "n_embd": 16, "n_layer": 2, "n_head": 2}
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(**SIZES, **shape, bos_token_id=2, eos_token_id=None)
+    )
+    model, batch = spread(model), ids(2, 6)
+    batch[1, :2] = 0
+    masks = {"attention_mask": (batch != 0).long()}
+    for options in ({}, {**BEAMS, "num_return_sequences": 2}):
+        output = model.generate(batch, **masks, **{**WRITING, **options})
+        each = len(output.sequences) // 2
+        for place, sequence in enumerate(output.sequences):
+            before = 2 * (place // each)
+            masked = {"attention_mask": masks["attention_mask"][place // each]}
+            viewer = HeadViewer(output, tokens=words(11), batch=place, **masked)
+            same(viewer, "attention", at_once(model, sequence[before:-1]))
+
+
+def family(name: str) -> Any:
+    """A small encoder with its decoder, whose source holds padding."""
+    sizes = {"d_model": 16, "decoder_start_token_id": 0}
+    if name == "T5":
+        shape = {"d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "eos_token_id": None}
+        config, kind = transformers.T5Config, transformers.T5ForConditionalGeneration
+    else:
+        shape = {"max_position_embeddings": 32, "eos_token_id": 1, "forced_eos_token_id": None}
+        for side in ("encoder", "decoder"):
+            shape |= {f"{side}_layers": 2, f"{side}_attention_heads": 2, f"{side}_ffn_dim": 32}
+        config, kind = transformers.MarianConfig, transformers.MarianMTModel
+    torch.manual_seed(0)
+    return spread(kind(config(**SIZES, **sizes, **shape)))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["T5", "Marian"])
+@pytest.mark.parametrize("options", [{}, {**BEAMS, "num_return_sequences": 2}], ids=str)
+def test_other_families_translate(name: str, options: dict[str, Any]) -> None:
+    model, source = family(name), ids(2, 7)
+    source[1, 5:] = 0
+    mask = (source != 0).long()
+    torch.manual_seed(2)
+    output = model.generate(source, attention_mask=mask, **{**WRITING, **options})
+    each = len(output.sequences) // 2
+    for place, sequence in enumerate(output.sequences):
+        own, length = place // each, 7 - 2 * (place // each)
+        viewer = HeadViewer(
+            output, source=words(7), target=words(len(sequence)), batch=place,
+            attention_mask=mask[own],
+        )  # fmt: skip
+        indices = output.get("beam_indices")  # -1 behind the end of what was written
+        count = WRITING["max_new_tokens"] if indices is None else int((indices[place] >= 0).sum())
+        expected = model(
+            source[own, None, :length], decoder_input_ids=sequence[None, :count],
+            output_attentions=True,
+        )  # fmt: skip
+        for key in ("encoder", "decoder", "cross"):
+            same(viewer, key, torch.stack([layer[0] for layer in expected[f"{key}_attentions"]]))
+
+
 # --- padding, outputs, implementations --------------------------------------------------------
 
 

@@ -19,8 +19,12 @@ _PLACES = {None: ".+", "l": ".+?", "s": r"\S+", "d": r"\d+", "w": r"\w+"}
 
 
 def _compiled(forms: list[tuple[str, str]]) -> _PATTERNS:
-    """Return what to look for: a form has places, "at least {a:d}"; behind "/" it is a regex."""
-    return {_pattern(form): chinese for form, chinese in forms}
+    """Return what to look for: a form has places, "at least {a:d}"; behind "/" it is a regex.
+
+    What has none comes first, so that "no folder" is not told by the form for "no" and a name.
+    """
+    whole_first = sorted(forms, key=lambda each: "{" in each[0] or each[0].startswith("/"))
+    return {_pattern(form): chinese for form, chinese in whole_first}
 
 
 def _pattern(form: str) -> re.Pattern[str]:
