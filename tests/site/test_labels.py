@@ -16,6 +16,7 @@ NAMES = {
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
     "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU", "GRU", "LSTM",
+    "Shaw", "KiB", "li", "ba", "die", "Katze", "schl", "ft", "the", "cat", "sleeps",  # as they stand
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
