@@ -153,6 +153,28 @@ def test_next_token_loss_is_the_mean_over_real_tokens(config) -> None:
     )
 
 
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary"])
+def test_padding_may_stand_before_and_within_a_text(config, positions) -> None:
+    """The kind: a side of the padding that nobody had in mind.
+
+    What was read as the text's beginning was padding, and the first token was to be guessed from
+    it. The places are on the left, on both sides, between tokens, and at random; a function of
+    numbers and counted n-grams, which are told of no padding, are held to it as a model is.
+    """
+    model = LanguageModel(replace(config, positions=positions)).eval()
+    counted = NgramModel.count([WORDS.encode(s) for s in SENTENCES], order=2, vocabulary=len(WORDS))
+    draws = torch.Generator().manual_seed(1)
+    wide = TOKENS.shape[1] + 3
+    left = torch.arange(wide) >= wide - REAL.sum(dim=1, keepdim=True)
+    at_random = torch.rand(len(TOKENS), wide, generator=draws).argsort(dim=1)
+    for real in (left, left.roll(-1, 1), at_random < REAL.sum(dim=1, keepdim=True)):
+        tokens = torch.randint(4, len(WORDS), real.shape, generator=draws)
+        tokens[real] = TOKENS[REAL]
+        for guess in (model, lambda tokens: model(tokens), counted):
+            expected = next_token_loss(guess, TOKENS, REAL)
+            torch.testing.assert_close(next_token_loss(guess, tokens, real), expected)
+
+
 def test_a_model_is_asked_only_for_hidden_tokens(config) -> None:
     model = LanguageModel(replace(config, causal=False)).eval()
     generator = torch.Generator().manual_seed(0)

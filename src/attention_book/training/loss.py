@@ -18,6 +18,7 @@ from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, Tok
 from attention_book.models import LanguageModel
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Memory, State, Translator
+from attention_book.models.sources import check_real, reading_places
 from attention_book.text import Batch, MaskedTokens, ParallelData
 
 # A target that cross_entropy skips; it is the number of no token.
@@ -142,7 +143,7 @@ def next_token_loss(model: Guess, tokens: TokenIds, real: TokenMask) -> Float[Te
     Args:
         model: Guesses each next token.
         tokens: Texts that begin with ``<bos>``, (batch, token).
-        real: False = padding.
+        real: False = padding, wherever it stands: the model reads each text from its beginning.
 
     >>> import torch
     >>> from attention_book.models import LanguageConfig, LanguageModel
@@ -151,6 +152,9 @@ def next_token_loss(model: Guess, tokens: TokenIds, real: TokenMask) -> Float[Te
     >>> next_token_loss(model, tokens, tokens > 0).item() > 0
     True
     """
+    check_real(tokens, real)
+    places = reading_places(real)  # not all that guesses is told of padding, so it comes last
+    tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
     return loss_per_token(model(tokens[:, :-1]), tokens[:, 1:], real[:, 1:])
 
 
