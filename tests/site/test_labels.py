@@ -16,8 +16,7 @@ NAMES = {
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
     "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU", "GRU", "LSTM",
-    # and the words of two tables, which stand as they are in either language
-    "Shaw", "KiB", "li", "ba", "die", "Katze", "schl", "ft", "the", "cat", "sleeps",
+    "Shaw", "KiB",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
