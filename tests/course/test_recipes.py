@@ -235,6 +235,18 @@ def test_it_is_what_the_recipe_says_by_hand() -> None:
     assert not any(part.training for part in found.model.modules())
 
 
+@pytest.mark.usefixtures("no_folder")
+@pytest.mark.parametrize("switched_off", [torch.no_grad, torch.inference_mode])
+def test_it_is_trained_where_gradients_are_switched_off(switched_off, monkeypatch) -> None:
+    """The kind: what surrounds the call reaches into the training, if nothing is kept of it yet."""
+    expected = trained(TINY)
+    monkeypatch.setattr(module, "_in_memory", {})
+    with switched_off():
+        found = trained(TINY)
+        assert not torch.is_grad_enabled()
+    assert same(found, expected, clock=False)
+
+
 def test_the_vocabularies_know_the_training_data_and_nothing_else(folder) -> None:
     recipe = Recipe(
         name="tiny", num_train=20, num_test=5, epochs=1, batch_size=20, validate=True,

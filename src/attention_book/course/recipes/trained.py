@@ -175,7 +175,7 @@ def _load(path: Path, recipe: Recipe) -> Trained | None:
             return None
         source = Vocabulary.from_json(extra["source_vocabulary"])
         target = Vocabulary.from_json(extra["target_vocabulary"])
-        with _own_random_numbers(recipe.seed):  # drawn for the first weights
+        with _own_surroundings(recipe.seed):  # drawn for the first weights
             model = _model(recipe, source, target)
         reports = load_checkpoint(path, model=model).reports
     except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -202,7 +202,7 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
         (pair.target for pair in splits["train"]), min_frequency=recipe.min_frequency
     )
     data = ParallelData(splits["train"], source, target)
-    with _own_random_numbers(recipe.seed):
+    with _own_surroundings(recipe.seed):
         model = _model(recipe, source, target)
         translator: Translator[Any, Any] = model
         reports = fit(
@@ -224,9 +224,13 @@ def _fit(recipe: Recipe, checkpoint: Path | None) -> Trained:
 
 
 @contextmanager
-def _own_random_numbers(seed: int) -> Iterator[None]:
-    """Draw from the seed within, and go on outside as if nothing had been drawn."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+def _own_surroundings(seed: int) -> Iterator[None]:
+    """Draw from the seed within, and go on outside as if nothing had been drawn.
+
+    Gradients are on within: whoever asks for a trained model may have them switched off.
+    """
+    drawn_apart = torch.random.fork_rng(devices=range(torch.cuda.device_count()))
+    with drawn_apart, torch.inference_mode(False), torch.enable_grad():
         torch.manual_seed(shifted(seed))
         yield
 
