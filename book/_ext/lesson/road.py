@@ -163,24 +163,25 @@ def out_of_order(env: BuildEnvironment) -> Iterator[tuple[str, str]]:
     """Yield the chapters that need what comes after them, or what their road leaves out."""
     places = {page: number for number, page in enumerate(reading_order(env))}
     labels = env.domaindata["std"]["anonlabels"]
-    stations = STATIONS.of(env)
-    for page, station in stations.items():
+    aside = numbered(env, on_road(env, SIDE))
+    for page, station in STATIONS.of(env).items():
         for label in station.needs:
             needed = labels[label][0] if label in labels else page  # unknown: Sphinx complains
             if places[needed] > places[page]:
                 yield page, f"the chapter needs {needed}, which comes after it"
-            elif station.road == STRAIGHT and needed in numbered(env, on_road(env, SIDE)):
+            elif station.road == STRAIGHT and needed in aside:
                 yield page, f"the straight road needs {needed}, which does not lie on it"
 
 
 def judge(app: Sphinx, exception: Exception | None) -> None:
     """Complain of roads that are too long or go in circles."""
-    straight = on_road(app.env, STRAIGHT) if exception is None else []
-    complaints = [
-        (straight[-1], f"the straight road is too long: {message}")
-        for message in (too_long(app.env, straight) if straight else ())
-    ]
-    for page, message in complaints + (list(out_of_order(app.env)) if exception is None else []):
+    if exception is not None:
+        return
+    straight = on_road(app.env, STRAIGHT)
+    complaints = list(out_of_order(app.env))
+    for message in too_long(app.env, straight):
+        complaints.append((straight[-1], f"the straight road is too long: {message}"))
+    for page, message in complaints:
         logger.warning("%s", message, location=f"{app.env.doc2path(page)}:1", type="lesson")
 
 
