@@ -49,7 +49,8 @@ def opacity_of(part: Any) -> float:
 
 def test_stages_by_button_and_by_key(page: Any, base_url: str, stages_page: str) -> None:
     page.goto(f"{base_url}/{stages_page}?lang=en")
-    figure = page.locator("figure.stages:visible").first  # others may be folded
+    figure = page.locator("figure.stages").first
+    figure.scroll_into_view_if_needed()  # what is far away is not laid out, and has no text
     before, after = figure.locator("button").all()
     later = figure.locator("[data-stage='2']").first
     assert stage_of(figure) == "1"
