@@ -22,7 +22,7 @@ from attention_book.foundations import set_language, strict
 hypothesis.settings.register_profile("book", deadline=None, derandomize=True)
 # Thousands of examples, others each time: HYPOTHESIS_PROFILE=thorough.
 hypothesis.settings.register_profile(
-    "thorough", deadline=None, max_examples=2000, print_blob=True, database=None
+    "thorough", deadline=None, max_examples=5000, print_blob=True, database=None
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "book"))
 

@@ -35,6 +35,7 @@ def table(num_queries, num_keys, may_see):
     return torch.tensor(rows, dtype=torch.bool).reshape(num_queries, num_keys)
 
 
+@pytest.mark.differential
 @given(num_queries=counts, num_keys=counts, radius=counts, causal=st.booleans())
 def test_window_mask(num_queries, num_keys, radius, causal):
     expected = table(
@@ -43,11 +44,13 @@ def test_window_mask(num_queries, num_keys, radius, causal):
     assert torch.equal(window_mask(num_queries, num_keys, radius=radius, causal=causal), expected)
 
 
+@pytest.mark.differential
 @given(num_keys=counts)
 def test_leave_one_out_mask(num_keys):
     assert torch.equal(leave_one_out_mask(num_keys), table(num_keys, num_keys, lambda i, j: i != j))
 
 
+@pytest.mark.differential
 @given(data=st.data(), num_keys=st.integers(1, 9))
 def test_mask_from_query_lengths(data, num_keys):
     row = st.lists(st.integers(0, num_keys), min_size=3, max_size=3)
@@ -216,9 +219,14 @@ def test_the_originals_are_left_alone(mask):
 
 
 #: Every type in which people write a mask.
-TYPES = [torch.bool, torch.uint8, torch.int32, torch.int64, torch.float16, torch.float32]
+TYPES = [
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+]
+WIDTHS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
 
 
+@pytest.mark.differential
 @given(data=st.data(), batch=st.integers(1, 3), queries=st.integers(1, 4), keys=st.integers(1, 6))
 def test_every_converter_is_what_a_loop_says(data, batch, queries, keys):
     """The kind: a polarity taken for its opposite; every type in which people write a mask."""
@@ -240,7 +248,7 @@ def test_every_converter_is_what_a_loop_says(data, batch, queries, keys):
             [[not cell for cell in row]] for row in ones
         ]
         assert ignore_from_mask(given_mask).tolist() == [[not cell for cell in row] for row in ones]
-    float_kind = data.draw(st.sampled_from([torch.float16, torch.bfloat16, torch.float32]))
+    float_kind = data.draw(st.sampled_from(WIDTHS))
     low = data.draw(st.sampled_from([-math.inf, -1e4, -1e9, torch.finfo(float_kind).min]))
     low = max(low, torch.finfo(float_kind).min) if low != -math.inf else low
     added = torch.tensor([[0.0 if cell else low for cell in row] for row in ones]).to(float_kind)
@@ -257,6 +265,78 @@ def test_every_converter_is_what_a_loop_says(data, batch, queries, keys):
     for query in range(queries):
         for key in range(keys):
             assert past[query, key] == (key <= query + first)
+
+
+@pytest.mark.differential
+@given(
+    length=st.integers(1, 70),
+    padding=st.lists(st.floats(0, 1), min_size=1, max_size=3),
+    side=st.sampled_from(["left", "right"]),
+    window=st.none() | st.integers(1, 80),
+    kind=st.sampled_from(WIDTHS),
+)
+def test_what_the_library_makes_of_padding_is_what_ours_says(length, padding, side, window, kind):
+    """Its masks of numbers and of booleans, causal or not, with and without windows."""
+    library = pytest.importorskip("transformers.masking_utils")
+    settings = pytest.importorskip("transformers.models.mistral.configuration_mistral")
+    sizes = {"hidden_size": 4, "num_attention_heads": 1, "num_hidden_layers": 1}
+    config = settings.MistralConfig(**sizes, sliding_window=window)
+    gaps = (torch.tensor(padding, dtype=torch.float64)[:, None] * length).long()
+    place = torch.arange(length)
+    real = (place >= gaps if side == "left" else place < length - gaps).long()
+    near = "" if window is None else "sliding_window_"
+    causal = getattr(library, f"create_{near}causal_mask")
+    whole = getattr(library, f"create_bidirectional_{near}mask")
+    for kernel, convert in (("eager", mask_from_additive), ("sdpa", torch.Tensor.bool)):
+        config._attn_implementation = kernel
+        embedded = torch.zeros(len(padding), length, 4, dtype=kind)
+        past = causal(config, embedded, real, None, allow_is_causal_skip=False)
+        both = whole(config, embedded, real, allow_is_bidirectional_skip=False)
+        ours = mask_from_attention_mask(real)
+        seen = ours & (
+            causal_mask(length)
+            if window is None
+            else window_mask(length, radius=window - 1, causal=True)
+        )
+        assert torch.equal(convert(past)[:, 0], seen)
+        # To both sides the library's window counts the neighbors alone.
+        near = ours if window is None else ours & window_mask(length, radius=window)
+        assert torch.equal(convert(both)[:, 0].expand(-1, length, -1), near.expand(-1, length, -1))
+
+
+@pytest.mark.differential
+@given(
+    queries=st.integers(1, 9),
+    keys=st.integers(1, 70),
+    batch=st.integers(1, 3),
+    seed=st.integers(0, 9999),
+    kind=st.sampled_from([torch.float32, torch.float64]),
+)
+def test_every_converted_mask_lets_torchs_attention_see_the_same(queries, keys, batch, seed, kind):
+    """One mask in the four ways in which torch's modules take it, and ours."""
+    draws = torch.Generator().manual_seed(seed)
+    q, k = (torch.randn(batch, n, D_MODEL, generator=draws, dtype=kind) for n in (queries, keys))
+    padding = torch.rand(batch, keys, generator=draws) < 0.3
+    seen = torch.rand(queries, keys, generator=draws) < 0.7
+    first = torch.randint(keys, (), generator=draws)
+    padding[:, first], seen[:, first] = False, True  # of nothing torch makes NaN
+    mask = mask_from_key_padding(padding) & seen
+    expected = dot_product_attention(q, k, k, mask)
+    layer = bare_multihead().to(kind)
+    for hidden, unseen in (
+        (padding, ignore_from_mask(seen)),
+        (additive_from_mask(~padding, kind), additive_from_mask(seen, kind)),
+        (None, ignore_from_mask(mask)),
+        (None, additive_from_mask(mask, kind)),
+    ):
+        found, _ = layer(q, k, k, key_padding_mask=hidden, attn_mask=unseen)
+        torch.testing.assert_close(found, expected)
+        assert hidden is None or torch.equal(_back(hidden), ~padding)
+        assert torch.equal(_back(unseen), seen if hidden is not None else mask)
+
+
+def _back(mask: torch.Tensor) -> torch.Tensor:
+    return mask_from_ignore(mask) if mask.dtype == torch.bool else mask_from_additive(mask)
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float32, torch.float64])

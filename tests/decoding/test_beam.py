@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from attention_book import set_seed
@@ -43,7 +43,7 @@ def test_with_enough_beams_it_is_a_search_of_everything(
         assert_same(hypotheses, everything[:5])
 
 
-@settings(max_examples=60)
+@pytest.mark.differential
 @given(
     seed=st.integers(0, 999),
     width=st.integers(1, 6),

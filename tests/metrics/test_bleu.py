@@ -72,12 +72,14 @@ def test_the_geometric_mean_of_the_same_precisions_is_a_half() -> None:
     assert standard == pytest.approx(50)
 
 
+@pytest.mark.differential
 @given(predicted=some_sentences, wanted=some_sentences, k=st.integers(1, 5))
 def test_d2l_bleu_is_the_definition(predicted, wanted, k) -> None:
     expected = d2l_by_definition(predicted, wanted, k)
     assert d2l_bleu(predicted, wanted, k=k) == pytest.approx(expected)
 
 
+@pytest.mark.differential
 @given(some_pairs=some_pairs, k=st.integers(1, 4))
 def test_by_hand_is_what_sacrebleu_computes(some_pairs, k) -> None:
     predicted, wanted = map(list, zip(*some_pairs, strict=True))
@@ -149,6 +151,7 @@ def joined(rows: list[list[str]]) -> list[str]:
     return [" ".join(row) for row in rows]
 
 
+@pytest.mark.differential
 @given(pairs=pairs)
 def test_the_numbers_are_sacrebleus(pairs) -> None:
     hypotheses, references = map(list, zip(*pairs, strict=True))
@@ -223,6 +226,7 @@ def test_the_signature_says_what_was_done() -> None:
 # --- by length -------------------------------------------------------------------------------
 
 
+@pytest.mark.differential
 @given(pairs=pairs, data=st.data())
 def test_every_sentence_is_in_the_bin_of_its_length(pairs, data) -> None:
     hypotheses, references = map(list, zip(*pairs, strict=True))

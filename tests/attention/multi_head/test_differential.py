@@ -1,7 +1,8 @@
 """Drawn configurations of attention against the formula written out, in double precision.
 
-Heads and groups, every scheme of positions, windows with first tokens, learned sinks, padding on
-either side, texts of 1 to 70 tokens, read at once or in pieces with a cache, in four types. The
+Heads and groups, norms of queries and keys, every scheme of positions, windows with first tokens,
+learned sinks, padding on either side, texts of 1 to 70 tokens, read at once or in pieces with a
+cache, in four types. The
 oracle is slow and simple: one head and one query at a time, from the module's parameters alone.
 What is not hidden from a query is worked out from the places of the tokens, without a mask.
 """
@@ -10,9 +11,11 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+import pytest
 import torch
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
+from torch.nn import functional as F
 
 from attention_book.attention import (
     AlibiPositions,
@@ -21,6 +24,7 @@ from attention_book.attention import (
     RotaryPositions,
     T5Buckets,
 )
+from attention_book.models.parts import RMSNorm
 
 #: How far rounding may carry an output of size 1, by type.
 OFF = {torch.float64: 1e-10, torch.float32: 2e-5, torch.bfloat16: 0.06, torch.float16: 0.01}
@@ -39,6 +43,8 @@ class Case:
     window: int | None
     num_first: int
     bias: bool
+    norm: str
+    scale: float | None
     padding: tuple[int, ...]
     side: str
     cuts: tuple[int, ...]
@@ -74,8 +80,14 @@ class Case:
             "bias": self.bias,
             "positions": positions,
         }
-        near = {"window": self.window, "num_first": self.num_first}
-        module = MultiHeadAttention(**common, **near, sinks=self.kind == "sink")
+        near = {"window": self.window, "num_first": self.num_first, "scale": self.scale}
+        norms = {
+            "none": lambda: None,
+            "layer": lambda: torch.nn.LayerNorm(d_k, eps=1e-3),
+            "rms": lambda: RMSNorm(d_model=d_k, eps=1e-3),
+        }
+        normed = {"query_norm": norms[self.norm](), "key_norm": norms[self.norm]()}
+        module = MultiHeadAttention(**common, **near, **normed, sinks=self.kind == "sink")
         for parameter in module.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
         return module.to(self.dtype).eval()
@@ -101,6 +113,8 @@ def cases(draw: st.DrawFn) -> Case:
         window=draw(st.none() | st.integers(1, 20)) if near else None,
         num_first=draw(st.integers(0, 3)) if near else 0,
         bias=draw(st.booleans()),
+        norm=draw(st.sampled_from(["none", "layer", "rms"])),
+        scale=draw(st.sampled_from([None, None, 0.2, 1.0])),
         padding=tuple(draw(st.lists(st.integers(0, length), min_size=1, max_size=3))),
         side=draw(st.sampled_from(["left", "right"])),
         cuts=tuple(sorted(draw(st.sets(st.integers(1, max(1, length - 1)), max_size=4)))),
@@ -116,10 +130,16 @@ def cases(draw: st.DrawFn) -> Case:
 def projections(module: MultiHeadAttention, x: torch.Tensor) -> list[torch.Tensor]:
     """Queries, keys and values, each (batch, head, place, d_k)."""
     found = []
-    for linear in (module.W_q, module.W_k, module.W_v):
+    norms = module.query_norm, module.key_norm, None
+    for linear, norm in zip((module.W_q, module.W_k, module.W_v), norms, strict=True):
         bias = 0 if linear.bias is None else linear.bias.double()
         y = x @ linear.weight.double().T + bias
-        found.append(y.unflatten(-1, (-1, module.d_k)).transpose(1, 2))
+        heads = y.unflatten(-1, (-1, module.d_k)).transpose(1, 2)
+        if norm is not None:
+            own = {name: each.double() for name, each in norm.named_parameters()}
+            by = F.layer_norm if isinstance(norm, torch.nn.LayerNorm) else F.rms_norm
+            heads = by(heads, (module.d_k,), **own, eps=norm.eps)
+        found.append(heads)
     return found
 
 
@@ -178,8 +198,9 @@ def looked_up(case, module, q, k, v, h, i, seen):
     """One head's average for the query at place i."""
     g = h // case.heads_a_group
     scores, shifts = [], []
+    factor = 1 / math.sqrt(case.d_k) if case.scale is None else case.scale
     for j in seen:
-        score = (q @ k[g, j]).item() / math.sqrt(case.d_k)
+        score = (q @ k[g, j]).item() * factor
         shift = torch.zeros(case.d_k, dtype=torch.float64)
         if case.scheme == "alibi":
             score -= slope(h, case.num_heads) * (i - j)
@@ -187,7 +208,7 @@ def looked_up(case, module, q, k, v, h, i, seen):
             score += module.positions.table[h, bucket(i - j)].item()
         elif case.scheme == "relative":
             row = max(j - i, -3) + 3
-            score += (q @ module.positions.keys[row].double()).item() / math.sqrt(case.d_k)
+            score += (q @ module.positions.keys[row].double()).item() * factor
             shift = module.positions.values[row].double()
         scores.append(score)
         shifts.append(shift)
@@ -211,8 +232,8 @@ def read(case: Case, module: MultiHeadAttention, x: torch.Tensor) -> torch.Tenso
     return torch.cat(outputs, dim=1)
 
 
+@pytest.mark.differential
 @given(cases())
-@settings(max_examples=max(1, settings().max_examples // 2))
 def test_attention_is_its_formula(case: Case) -> None:
     module = case.module()
     x = torch.randn(len(case.padding), case.length, case.d_model).to(case.dtype)
