@@ -253,7 +253,6 @@ def assert_languages(zh: etree._Element, en: etree._Element) -> None:
         ("search-engine", 1),
         ("seq2seq-fixed-vs-attention", 3),
         ("soft-hard-local", 3),
-        ("taxonomy", 4),
         ("three-steps", 4),
     ],
 )
