@@ -55,7 +55,7 @@ def main() -> None:
         if (width, budget, seed) in done:
             continue
         record["runs"].append(_trained(rows, held_rows, width, budget, seed))
-        options.to.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        options.to.write_text(_as_text(record), encoding="utf-8")
         print(record["runs"][-1], flush=True)
 
 
@@ -127,6 +127,13 @@ def _trained(rows: Tensor, held: Tensor, width: int, budget: int, seed: int) -> 
 
 def _loss(model: LanguageModel, rows: Tensor) -> Tensor:
     return F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+
+
+def _as_text(record: dict[str, Any]) -> str:
+    """Return the record as JSON, one training a line."""
+    head = json.dumps({name: value for name, value in record.items() if name != "runs"})
+    runs = ",\n".join(json.dumps(run) for run in record["runs"])
+    return f'{head[:-1]}, "runs": [\n{runs}\n]}}\n'
 
 
 def _made() -> list[dict[str, Any]]:

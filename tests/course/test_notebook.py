@@ -7,6 +7,7 @@ import json
 import math
 import shlex
 import sys
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -238,7 +239,8 @@ def test_in_the_book_the_numbers_are_stored_and_not_shown(monkeypatch):
 # --- recorded trainings ------------------------------------------------------------------------
 
 
-NAMES = sorted(path.stem for path in RECORDS.glob("*.json"))
+SCALING = "multi30k-en-scaling"  # many small trainings, of no run's folder
+NAMES = sorted({path.stem for path in RECORDS.glob("*.json")} - {SCALING})
 
 
 @pytest.fixture(params=NAMES)
@@ -261,6 +263,19 @@ def test_it_says_where_it_was_made(record):
         assert made["processor"]
         assert made["date"].startswith("20")
         assert made["threads"] >= 1
+
+
+def test_small_trainings_are_complete_and_say_how_they_were_made():
+    record = recorded_run(SCALING)
+    python, script, *_, to = shlex.split(record["command"])
+    assert (python, to) == ("python", f"{SCALING}.json")
+    assert (Path(__file__).parents[2] / script).is_file()
+    test_it_says_where_it_was_made(record)
+    grid = {(run["width"], run["budget"], run["seed"]) for run in record["runs"]}
+    widths, budgets, seeds = map(set, zip(*grid, strict=True))
+    assert len(grid) == len(record["runs"]) == len(widths) * len(budgets) * len(seeds)
+    assert len(seeds) >= 2
+    assert not [each for each in _texts(record["runs"]) if len(each.split()) > 3]
 
 
 def test_what_it_says_adds_up(record):

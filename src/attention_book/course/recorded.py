@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-#: They come with the package, of one commit with the code; ``scripts/record_run.py`` writes them.
+#: They come with the package, of one commit with the code; ``scripts/record_*.py`` write them.
 RECORDS = Path(__file__).parent / "data"
 
 
@@ -18,7 +18,8 @@ def recorded_run(name: str) -> Mapping[str, Any]:
     Returns:
         ``command`` repeats it; ``made`` says where and when (the commit, the machine, the date);
         ``settings`` are those of the run; ``text``, ``log``, ``curve``, ``scores``, ``faults``,
-        ``time`` and ``heads`` are what came out.
+        ``time`` and ``heads`` are what came out. That of many small trainings,
+        "multi30k-en-scaling", has ``runs`` instead: size, tokens, seed and loss of each.
 
     >>> recorded_run("multi30k-en-de")["parameters"]
     2599424
