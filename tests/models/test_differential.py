@@ -15,6 +15,7 @@ import pytest
 import torch
 from hypothesis import event, given
 from hypothesis import strategies as st
+from rounding import TOLERANCE, off_by
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -33,14 +34,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors"),
 ]
 
-#: How far logits may be from those in double precision, relative to the largest; where torch's own
-#: in this type are further off, three times as far. In half precision the mean counts.
-TOLERANCE = {
-    torch.float64: 1e-9,
-    torch.float32: 1e-5,
-    torch.bfloat16: 0.02,
-    torch.float16: 0.003,
-}
 LONGEST = 70
 ACTIVATIONS = {
     "relu": F.relu,
@@ -131,20 +124,6 @@ def readings(draw: st.DrawFn) -> Reading:
         dtype=draw(st.sampled_from([*TOLERANCE])),
         seed=draw(st.integers(0, 99)),
     )
-
-
-def off_by(found: Tensor, theirs: Tensor, true: Tensor) -> str:
-    """Return how far logits are from the true ones if that is too far, or nothing."""
-    assert found.dtype == theirs.dtype
-    if not theirs.isfinite().all():
-        return ""  # half precision overflows, in torch too
-    far = torch.mean if found.dtype.itemsize == 2 else torch.max
-    largest = true.abs().max().clamp(min=1)
-    off, torchs = (far((each - true).abs()).item() / largest for each in (found, theirs))
-    own = 0.0 if found.dtype == torch.float64 else 3 * torchs
-    if off <= max(TOLERANCE[found.dtype], own):
-        return ""
-    return f"off by {off:.3g} of the largest logit, torch by {torchs:.3g}"
 
 
 # --- a language model with torch's functions -----------------------------------------------------

@@ -21,6 +21,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from rounding import off_by
 from torch import Tensor
 
 from attention_book.models import LanguageModel, load_pretrained
@@ -45,15 +46,6 @@ DTYPES = {
     "float64": torch.float64,
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
-}
-#: How far from those in double precision logits may be, relative to the largest; where the
-#: library's own in this type are further off, three times as far. In half precision the mean
-#: counts: which single logit is hit hardest by rounding is chance.
-TOLERANCE = {
-    torch.float32: 1e-5,
-    torch.float64: 1e-9,
-    torch.bfloat16: 0.02,
-    torch.float16: 0.003,
 }
 
 
@@ -260,18 +252,13 @@ def differs(config: dict[str, Any], reading: dict[str, Any]) -> str:
             del kept["lm_head.weight"]
         safetensors.save_file(kept, folder / "model.safetensors")
         ours = load_pretrained(folder).model
-        found = [our_logits(ours, tokens, real, way)[real].double() for way in ways]
-        same_type = [library_logits(theirs, tokens, real, way)[real].double() for way in ways]
+        found = [our_logits(ours, tokens, real, way)[real] for way in ways]
+        same_type = [library_logits(theirs, tokens, real, way)[real] for way in ways]
         with exactly(theirs) as exact_model:
             exact = [library_logits(exact_model, tokens, real, way)[real] for way in ways]
     for way, our, their, true in zip(ways, found, same_type, exact, strict=True):
-        if not their.isfinite().all():
-            continue  # half precision overflows, in the library too
-        largest = true.abs().max().clamp(min=1)
-        far = torch.mean if dtype.itemsize == 2 else torch.max
-        off, theirs_off = (far((each - true).abs()) / largest for each in (our, their))
-        if not off <= max(TOLERANCE[dtype], 0.0 if dtype == torch.float64 else 3 * theirs_off):
-            return f"{way}: off by {off:.3g} of the largest logit, the library by {theirs_off:.3g}"
+        if wrong := off_by(our, their, true):
+            return f"{way}: {wrong}"
     return ""
 
 
