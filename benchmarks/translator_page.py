@@ -13,9 +13,8 @@ from __future__ import annotations
 import argparse
 import functools
 import http.server
-import os
-import shutil
 import statistics
+import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +22,11 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-SITE = Path(__file__).resolve().parents[1] / "book" / "_build" / "html"
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "scripts"))
+from browser import chromium  # noqa: E402
+
+SITE = ROOT / "book" / "_build" / "html"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 SENTENCES = (
     "The girl reads a book.", "They run with Anna in the street.",
@@ -93,8 +96,7 @@ def main() -> None:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with sync_playwright() as play:
-        browser = os.environ.get("CHROME_PATH") or shutil.which("chromium")
-        page = play.chromium.launch(executable_path=browser, args=FLAGS).new_page()
+        page = play.chromium.launch(executable_path=chromium(), args=FLAGS).new_page()
         page.add_init_script(TASKS)
         page.goto(f"http://127.0.0.1:{server.server_port}/intro.html?lang=en")
         place = page.locator("[data-live=translator]")

@@ -227,6 +227,48 @@ def test_each_snippet_runs_by_itself(name):
         assert runner.run(test).failed == 0
 
 
+def test_every_check_looks_for_the_same_browsers(monkeypatch) -> None:
+    """The kind: one of several lists of names, so that a check runs here and is skipped there."""
+    browser = load_script("browser")
+    for name in browser.NAMES:
+        monkeypatch.delenv("CHROME_PATH", raising=False)
+        here = {name: f"/bin/{name}", browser.NAMES[-1]: "/bin/last"}
+        monkeypatch.setattr("shutil.which", here.get)
+        assert browser.chromium() == here[name]
+        monkeypatch.setenv("CHROME_PATH", "/opt/mine")
+        assert browser.chromium() == "/opt/mine"
+    monkeypatch.delenv("CHROME_PATH")
+    monkeypatch.setattr("shutil.which", {}.get)
+    assert browser.chromium() is None
+
+    def asks_the_list(path: Path) -> None:
+        text = path.read_text(encoding="utf-8")
+        assert "CHROME_PATH" not in text
+        assert not re.search(r"which\W+(chrom|google-chrome)", text)
+
+    own = {ROOT / "scripts/browser.py", Path(__file__)}
+    folders = [ROOT / name for name in ("scripts", "benchmarks", "tests", "src", "book/_ext")]
+    found = [path for folder in folders for path in folder.rglob("*.py") if path not in own]
+    no_offenders(asks_the_list, [*found, ROOT / ".ci/run", ROOT / "Makefile"])
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_what_tests_need_beside_python_is_told_where_one_begins(name) -> None:
+    """The kind: tests that are skipped in a clean clone, and nothing says how to get them."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    skips = [
+        match
+        for path in (ROOT / "tests/site").glob("*.py")
+        for match in re.findall(r'skip\("[^"]*: (npm[^"]*)"', path.read_text(encoding="utf-8"))
+    ]
+    assert skips
+    assert all(cure in text for cure in skips)
+    assert "chromium" in text
+    assert "axe-core" in text
+    locked = (ROOT / "audit/package-lock.json").read_text(encoding="utf-8")
+    assert "node_modules/axe-core" in locked
+
+
 def test_skipped_tests_are_told_in_one_line_each():
     reasons = ["Skipped: no chromium found: install it"] * 3 + ["Skipped: no corpora: set X"]
     assert skipped_lines(reasons) == [

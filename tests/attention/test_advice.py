@@ -117,6 +117,16 @@ def test_torchs_mask_of_examples_times_heads():
     assert any(torch.equal(call(mask), call(meant)) for mask in found)
 
 
+def test_a_tokenizers_mask_of_as_many_texts_as_queries():
+    """Made boolean alone it would be taken for (query, key), without a word."""
+    torch.manual_seed(5)
+    x, module = torch.randn(KEYS, KEYS, 12), MultiHeadAttention(d_model=12, num_heads=HEADS)
+    given = torch.arange(KEYS) <= torch.arange(KEYS)[:, None]  # (batch, key)
+    meant = module(x, mask=given[:, None, None])
+    found = endings(lambda mask: module(x, mask=mask), given.long())
+    assert any(torch.equal(module(x, mask=mask), meant) for mask in found)
+
+
 def test_a_tokenizers_mask_that_would_ignore_everything():
     ones = torch.ones(1, 4, dtype=torch.long)
     with pytest.raises(ValueError, match="mask_from_attention_mask") as error:

@@ -25,11 +25,13 @@ from attention_book.attention import (
     LocalAttention,
     LocationAttention,
     MultiHeadAttention,
+    NoPositions,
     PartialAttention,
     PredictiveLocalAttention,
     RelativePositions,
     ScaledDotScore,
     T5Buckets,
+    Visibility,
     block_sparse_attention,
     causal_mask,
     dot_product_attention,
@@ -42,6 +44,7 @@ from attention_book.attention import (
     tiled_attention,
 )
 from attention_book.foundations import strict
+from attention_book.models import Layer, LayerConfig
 
 D, KEYS = 4, 7
 LENGTHS = torch.tensor([5, 3])
@@ -277,3 +280,15 @@ def test_a_visible_nan_still_shows():
         weights = module.weights(queries, keys, mask)
         cache = KV(keys[:, None], values[:, None])
         assert module.combine(weights, cache)[0].isnan().all()
+
+
+def test_a_visibility_vouches_for_what_it_hides():
+    """The bare mask clears padding; through a `Visibility` NaN there is refused in strict mode."""
+    layer = Layer(LayerConfig(d_model=D, num_heads=1), NoPositions()).eval()
+    x, real = torch.randn(2, 4, D), torch.tensor([[True, True, True, False], [True] * 4])
+    broken = x.masked_fill(~real[..., None], math.nan)
+    with strict(False):
+        assert torch.equal(layer(broken, real[:, None])[real], layer(x, real[:, None])[real])
+    for mask in (Visibility.real(real), real[:, None]):
+        with pytest.raises(ValueError, match=r"scores: .* where seen, got scores.* = nan"):
+            layer(broken, mask)

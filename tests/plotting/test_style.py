@@ -250,6 +250,20 @@ def test_what_no_font_has_is_named_once_and_with_a_cure(monkeypatch):
         assert len(told) == len(ours)
 
 
+def test_a_letter_for_private_use_is_no_sign_of_another_font(monkeypatch):
+    """The kind: a code that each font gives another sign; one of them was drawn, without a word."""
+    monkeypatch.setattr(style, "_told", set())
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        axes = heatmap(np.eye(2), keys=["\ue123", "a"], queries=["b", "\U000f0001"])
+        axes.figure.canvas.draw()
+    assert "STIXNonUnicode" not in family_of(axes)
+    [ours] = [str(each.message) for each in told if "private use" in str(each.message)]
+    assert "U+E123, U+F0001" in ours
+    if SHAPES:
+        assert len(told) == 1
+
+
 def test_a_font_that_was_installed_later_is_found(monkeypatch):
     """Matplotlib's list is made once and kept; what came later stands in none of its entries."""
     word = "歡迎"

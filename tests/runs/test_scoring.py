@@ -188,6 +188,24 @@ def test_other_numbers_of_sentences_are_refused(one: list[str], other: list[str]
         score(WORSE, REFERENCES, lengths=[1])
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("wrong", [["Va.", "Pars."], ("Va", "."), None, b"Va."])
+def test_a_sentence_is_a_text(wrong) -> None:
+    """The kind: several references, or tokens, where one text is expected."""
+    good = ["Il dort.", "Elle lit."]
+    for name, sides in (
+        ("translations", ([good[0], wrong], good)),
+        ("references", (good, [good[0], wrong])),
+    ):
+        got = f"got a {type(wrong).__name__} at 1"
+        with pytest.raises(TypeError, match=f"{name}: expected one text for each sentence, {got}"):
+            score(*sides, resamples=0)
+        with pytest.raises(TypeError, match=f"{name}: expected one text for each sentence, {got}"):
+            compare(sides[0], *sides, resamples=1)
+    with pytest.raises(TypeError, match="corpus_bleu takes several references"):
+        score(good, [["a", "b"], ["c"]], resamples=0)
+
+
 def test_without_capitals_they_do_not_count_and_the_signature_says_so():
     made, wanted = ["ein mann liest ein buch ."], ["Ein Mann liest ein Buch ."]
     plain, lower = (

@@ -8,7 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attention_book.attention import random_mask
 from attention_book.foundations import strict
+from attention_book.inspection import shuffled, without_random
+from attention_book.runs.batches import BatchPlan
 from attention_book.text import (
     BOS,
     EOS,
@@ -274,6 +277,33 @@ def test_texts_on_another_device_stay_there() -> None:
     hidden = mask_tokens(TEXT.to("meta"), WORDS, generator=seeded())
     assert hidden.tokens.device == hidden.chosen.device == torch.device("meta")
     assert hidden.tokens.shape == hidden.chosen.shape == TEXT.shape
+
+
+def test_draws_are_the_same_whatever_device_is_the_default() -> None:
+    """The kind: random numbers of a generator on the CPU that are asked for on a GPU."""
+    lengths = torch.randint(1, 9, (40,), generator=torch.Generator().manual_seed(1))
+    data, pairs = data_of(many_lengths(40)), corpus(many_lengths(40))
+    text = torch.randint(4, 40, (5, 9), generator=torch.Generator().manual_seed(2))
+    words = Vocabulary.build([tuple(map(str, range(40))), (MASK,)])
+    weights, seen = torch.rand(2, 7, 7), torch.ones(2, 7, 7, dtype=torch.bool)
+
+    def drawn() -> list:
+        generator = torch.Generator().manual_seed(3)
+        order = BatchPlan(batch_tokens=40).order(lengths, lengths, epoch=1)
+        return [
+            [[*rows(batch)] for batch in data.batches(7, seed=4)],
+            split_pairs(pairs, fractions=(0.5, 0.5), seed=5),
+            [order.rows(number).tolist() for number in range(len(order))],
+            mask_tokens(text, words, generator=generator).tokens.tolist(),
+            shuffled(weights, seen, generator=generator).tolist(),
+            without_random(weights, seen, generator=generator).tolist(),
+        ]
+
+    expected = drawn()
+    with torch.device("meta"):
+        assert drawn() == expected
+        assert random_mask(5, num_keys=2).is_meta
+        assert not random_mask(5, num_keys=2, device="cpu").is_meta
 
 
 def test_sentences_stand_between_beginning_and_end() -> None:

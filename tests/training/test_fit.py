@@ -104,6 +104,23 @@ def test_the_order_of_the_pairs_differs_between_epochs_and_seeds(make_model, dat
     assert all(a != b for a, b in itertools.combinations(epochs, 2))
 
 
+def test_whatever_device_is_the_default_the_model_trains_where_it_is(
+    make_model, data, adam
+) -> None:
+    """The kind: random numbers and tables made on the default device, which may be a GPU."""
+    found = []
+    for around in ("cpu", "meta"):
+        model = make_model(dropout=0.1)
+        optimizer = adam(model)
+        torch.manual_seed(7)
+        with torch.device(around):
+            settings = {"epochs": 2, "batch_size": 5, "label_smoothing": 0.1, "clip": 1.0}
+            reports = list(fit(model, data, optimizer, validation=data, **settings))
+        found.append((history(reports), weights(model)))
+    assert found[0][0] == found[1][0]
+    assert torch.equal(found[0][1], found[1][1])
+
+
 def test_seed_and_epoch_are_not_one_number() -> None:
     """The kind: two numbers mixed into one, of whose bits torch reads the lower 32.
 

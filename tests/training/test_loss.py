@@ -261,6 +261,42 @@ def test_smoothed_losses_have_the_bits_of_torch_s() -> None:
         assert torch.equal(*gradients)
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_stands_at_padding_reaches_no_gradient(smoothing, number) -> None:
+    """The kind: 0 times NaN is NaN, on the way back too."""
+    logits, targets, mask = draw([4, 2])
+    given = logits.detach().masked_fill(~mask[..., None], number).requires_grad_()
+    clean = logits.detach().requires_grad_()
+    for function in (
+        lambda each: loss_per_token(each, targets, mask, label_smoothing=smoothing),
+        lambda each: token_losses(each, targets, mask).sum(),
+    ):
+        found, expected = function(given), function(clean)
+        assert torch.equal(found, expected)
+        [ours], [wanted] = (
+            torch.autograd.grad(loss, each) for loss, each in ((found, given), (expected, clean))
+        )
+        assert torch.equal(ours, wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_the_lowest_number_says_impossible_as_well_as_infinity(dtype) -> None:
+    """As of a mask's: other libraries fill with it, and its mean over the words is no number."""
+    logits, targets, mask = draw([4, 2])
+    targets = targets.clamp(max=VOCABULARY - 4)
+    logits = logits.detach().to(dtype)
+    for words in (1, 3):
+        filled = [logits.clone() for _ in range(2)]
+        filled[0][..., VOCABULARY - words :] = -math.inf
+        filled[1][..., VOCABULARY - words :] = torch.finfo(dtype).min
+        infinite, lowest = (
+            loss_per_token(each, targets, mask, label_smoothing=0.1) for each in filled
+        )
+        assert lowest.isfinite()
+        torch.testing.assert_close(lowest, infinite)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_averaged_in_single(dtype) -> None:
     logits, targets, mask = draw([400, 300])

@@ -15,7 +15,8 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
     projections are copied. With as many heads as before the output is the same.
 
     Raises:
-        TypeError: if the attention is of a derived class.
+        TypeError: if the attention is of a derived class, or there is a change beside one of its
+            matrices, as by LoRA.
         ValueError: if the number of heads does not divide, or keys or values have sizes of
             their own.
 
@@ -35,6 +36,13 @@ def pooled_heads(attention: MultiHeadAttention, num_kv_heads: int) -> MultiHeadA
             f"attention: expected keys and values of the size d_model={attention.d_model}, "
             f"got {attention.d_key} and {attention.d_value}"
         )
+    for name in ("W_q", "W_k", "W_v", "W_o"):
+        linear = attention.get_submodule(name)
+        if {kind for kind, _ in linear.named_parameters()} - {"weight", "bias"}:
+            raise TypeError(
+                f"attention: expected weights and biases alone in {name}, "
+                f"got a {type(linear).__name__}; merge_lora makes a plain map of a LoRA"
+            )
     pooled = MultiHeadAttention(
         d_model=attention.d_model,
         num_heads=attention.num_heads,

@@ -184,7 +184,7 @@ def _changes(
         noise = torch.Generator().manual_seed(0)
         for _ in range(draws):
             changed = x.clone()
-            changed[place] += torch.randn(x.shape[-1], generator=noise).to(x)
+            changed[place] += torch.randn(x.shape[-1], generator=noise, device="cpu").to(x)
             yield changed
         return
     words = set(x.unique().tolist() if replacements is None else replacements) - {x[place].item()}

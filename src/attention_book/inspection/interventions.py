@@ -172,7 +172,7 @@ def shuffled(
     >>> shuffled(torch.tensor([[0.9, 0.1, 0.0]]), mask).sort().values
     tensor([[0.0000, 0.1000, 0.9000]])
     """
-    lots = torch.rand(weights.shape, generator=generator).to(weights.device)
+    lots = torch.rand(weights.shape, generator=generator, device="cpu").to(weights.device)
     drawn = lots.masked_fill(~visible, torch.inf).argsort(dim=-1)
     places = (~visible).int().argsort(dim=-1, stable=True)  # what may be seen comes first
     return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, drawn))
@@ -212,7 +212,7 @@ def without_random(
     >>> without_random(torch.tensor([[0.5, 0.5, 0.0]]), mask).max()
     tensor(1.)
     """
-    lots = torch.rand(weights.shape, generator=generator).to(weights.device)
+    lots = torch.rand(weights.shape, generator=generator, device="cpu").to(weights.device)
     return _without(weights, lots.masked_fill(~visible, -1).argmax(dim=-1, keepdim=True))
 
 

@@ -161,6 +161,8 @@ def families(own: Iterable[str], texts: Iterable[str]) -> list[str]:
     missing = {letter for letter in missing if not any(_has(_path(name), letter) for name in found)}
     if not missing or in_book_build():
         return found
+    private = {letter for letter in missing if unicodedata.category(letter) == "Co"}
+    missing -= private
     for path in _of_the_system():
         if any(_has(path, letter) for letter in missing):
             missing = {letter for letter in missing if not _has(path, letter)}
@@ -168,7 +170,8 @@ def families(own: Iterable[str], texts: Iterable[str]) -> list[str]:
         if not missing:
             break
     _tell(missing)
-    if missing and _is_known(LAST_RESORT):
+    _tell_of_private(private)
+    if (missing or private) and _is_known(LAST_RESORT):
         found.append(LAST_RESORT)
     return found
 
@@ -237,6 +240,18 @@ def _tell(missing: set[str]) -> None:
         f" install the font of the Noto family for {', '.join(wanted)}, and draw it again",
         stacklevel=4,
     )
+
+
+def _tell_of_private(letters: set[str]) -> None:
+    """Say once that a code for private use is another sign in every font."""
+    new = sorted(letters - _told)
+    if new:
+        _told.update(new)
+        warnings.warn(
+            f"{', '.join(f'U+{ord(letter):04X}' for letter in new[:5])}: letters for private use, "
+            "which each font gives signs of its own: a figure shows boxes for them",
+            stacklevel=4,
+        )
 
 
 def _script(letter: str) -> str:

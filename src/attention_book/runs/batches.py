@@ -72,7 +72,7 @@ class BatchPlan:
             epoch: Which epoch.
         """
         dice = torch.Generator().manual_seed(mixed(self.seed, epoch))
-        shuffled = torch.randperm(len(sources), generator=dice)
+        shuffled = torch.randperm(len(sources), generator=dice, device="cpu")
         longest = torch.maximum(sources, targets)
         pools, starts, before = [], [], 0
         for pool in shuffled.split(self._pool_size()):
@@ -83,8 +83,8 @@ class BatchPlan:
             pools.append(pool)
             starts += [before + start for start in self._cut(longest[pool].tolist())]
             before += len(pool)
-        turns = torch.randperm(len(starts), generator=dice)
-        return Order(torch.cat(pools), torch.tensor([*starts, before]), turns)
+        turns = torch.randperm(len(starts), generator=dice, device="cpu")
+        return Order(torch.cat(pools), torch.tensor([*starts, before], device="cpu"), turns)
 
     def _pool_size(self) -> int:
         size = self.batch_size or 1

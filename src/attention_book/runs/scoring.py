@@ -238,6 +238,13 @@ def _check(translations: Sequence[str], references: Sequence[str]) -> None:
         )
     if not references:
         raise ValueError("references: expected at least one, got none")
+    for name, texts in (("translations", translations), ("references", references)):
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(
+                    f"{name}: expected one text for each sentence, got a {type(text).__name__} at "
+                    f"{place}; metrics.corpus_bleu takes several references, as tokens"
+                )
 
 
 def _samples(wanted: int, num_sentences: int) -> int:

@@ -165,18 +165,18 @@ class ParallelData:
         if seed is None:
             return map(self._batch, _chunks(order, batch_size))
         generator = torch.Generator().manual_seed(seed)
-        order = torch.randperm(len(self), generator=generator).tolist()
+        order = torch.randperm(len(self), generator=generator, device="cpu").tolist()
         if bucket:
             pools = _chunks(order, batch_size * _BATCHES_PER_POOL)
             order = [
                 index for pool in pools for index in sorted(pool, key=self._lengths.__getitem__)
             ]
         chunks = _chunks(order, batch_size)
-        shuffled = torch.randperm(len(chunks), generator=generator).tolist()
+        shuffled = torch.randperm(len(chunks), generator=generator, device="cpu").tolist()
         return (self._batch(chunks[i]) for i in shuffled)
 
     def _batch(self, indices: list[int]) -> Batch:
-        rows = torch.tensor(indices)
+        rows = torch.tensor(indices, device="cpu")
         num_target, num_source = map(max, zip(*(self._lengths[i] for i in indices), strict=True))
         source, source_mask = self._source[rows, :num_source], self._source_mask[rows, :num_source]
         target, target_mask = self._target[rows, :num_target], self._target_mask[rows, :num_target]
@@ -302,7 +302,7 @@ def mask_tokens(
     unchosen = torch.tensor([mask, *vocabulary.encode(SPECIALS)], device=tokens.device)
     chosen &= ~torch.isin(tokens, unchosen)
     what = _draw(tokens, generator)
-    which = torch.randint(len(others), tokens.shape, generator=generator)
+    which = torch.randint(len(others), tokens.shape, generator=generator, device="cpu")
     drawn = others[which].to(tokens.device)
     hidden = tokens.masked_fill(chosen & (what < masked), mask)
     hidden = torch.where(chosen & (what >= masked) & (what < masked + random), drawn, hidden)
@@ -311,7 +311,7 @@ def mask_tokens(
 
 def _draw(tokens: TokenIds, generator: torch.Generator | None) -> Tensor:
     """Draw on the CPU, so that a seed gives the same draws on every device."""
-    return torch.rand(tokens.shape, generator=generator).to(tokens.device)
+    return torch.rand(tokens.shape, generator=generator, device="cpu").to(tokens.device)
 
 
 def _numbers(vocabulary: Vocabulary) -> tuple[int, Tensor]:
@@ -319,7 +319,7 @@ def _numbers(vocabulary: Vocabulary) -> tuple[int, Tensor]:
     if MASK not in vocabulary:
         raise ValueError(f"vocabulary: expected one with {MASK}, got {vocabulary!r} without")
     (mask,) = vocabulary.encode((MASK,))
-    words = torch.tensor(vocabulary.words())
+    words = torch.tensor(vocabulary.words(), device="cpu")
     return mask, words[words != mask]
 
 

@@ -271,7 +271,8 @@ def _part_of_source(
     """Deal out the sources in random order, each part until it is full."""
     count = Counter(pair.source for pair in pairs)
     sources = list(count)
-    order = torch.randperm(len(sources), generator=torch.Generator().manual_seed(seed))
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(sources), generator=generator, device="cpu")
     ends = [len(pairs) * share - 1e-6 for share in itertools.accumulate(fractions)]
     part_of, dealt, part = {}, 0, 0
     for index in order.tolist():

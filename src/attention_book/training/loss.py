@@ -46,8 +46,8 @@ def loss_per_token(
         mask: True = a real token, (batch, target).
         label_smoothing: How much of each target's probability is spread over the
             whole vocabulary (Szegedy et al. 2016, section 7), except for what the model can't
-            say: a logit of ``-inf`` takes no part. Where the target itself is such, the loss
-            is infinite.
+            say: a logit of ``-inf``, or the lowest number of its type, takes no part. Where the
+            target itself is ``-inf``, the loss is infinite.
 
     Logits in half precision are taken to single first, and so is the loss.
 
@@ -60,7 +60,9 @@ def loss_per_token(
     check_probability("label_smoothing", label_smoothing)
     check_some_real("mask", mask)
     real = targets.long().masked_fill(~mask, _IGNORED)
-    loss = _mean(_precise(logits).flatten(0, 1), real.flatten(), label_smoothing)
+    lowest = logits <= torch.finfo(logits.dtype).min if label_smoothing else None
+    precise = _precise(logits, mask).flatten(0, 1)
+    loss = _mean(precise, real.flatten(), label_smoothing, lowest)
     return loss.masked_fill(~mask.any(), 0.0)  # not 0 / 0 where no token is real
 
 
@@ -84,7 +86,10 @@ def token_losses(
     _check(logits, targets, mask)
     real = targets.long().masked_fill(~mask, _IGNORED)
     losses = F.cross_entropy(
-        _precise(logits).flatten(0, 1), real.flatten(), ignore_index=_IGNORED, reduction="none"
+        _precise(logits, mask).flatten(0, 1),
+        real.flatten(),
+        ignore_index=_IGNORED,
+        reduction="none",
     )
     return losses.view(targets.shape)
 
@@ -112,18 +117,23 @@ def _check(logits: Tensor, targets: Tensor, mask: Tensor) -> None:
         )
 
 
-def _precise(logits: Tensor) -> Tensor:
-    """Return at least single precision: half has three digits, too few for a sum or a mean."""
-    return logits.to(torch.promote_types(logits.dtype, torch.float32))
+def _precise(logits: Tensor, mask: Tensor) -> Tensor:
+    """Return at least single precision: half has three digits, too few for a sum or a mean.
+
+    At padding anything may stand: a gradient of 0 times NaN there would be NaN.
+    """
+    precise = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return precise.masked_fill(~mask[..., None], 0.0)
 
 
-def _mean(logits: Tensor, targets: Tensor, label_smoothing: float) -> Tensor:
+def _mean(logits: Tensor, targets: Tensor, label_smoothing: float, lowest: Tensor | None) -> Tensor:
     """Return torch's mean cross-entropy, which spreads nothing to words that cannot be said."""
-    if not label_smoothing:
+    if lowest is None:
         return F.cross_entropy(logits, targets, ignore_index=_IGNORED)
     log_probs = logits.log_softmax(dim=-1)
     said = F.nll_loss(log_probs, targets, ignore_index=_IGNORED)
-    never, ignored = log_probs == -math.inf, targets == _IGNORED
+    never = (log_probs == -math.inf) | lowest.flatten(0, 1)
+    ignored = targets == _IGNORED
     spread = -log_probs.masked_fill(never, 0.0).sum(dim=-1)
     size = logits.shape[-1]
     spread = spread * (size / (size - never.sum(dim=-1)).clamp(min=1))  # 1 where all can be said

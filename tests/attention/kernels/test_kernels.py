@@ -11,6 +11,7 @@ from attention_book import set_seed
 from attention_book.attention import (
     KERNELS,
     Kernel,
+    KernelRegression,
     average_pooling,
     kernel_weights,
     leave_one_out_error,
@@ -216,9 +217,17 @@ def test_whole_numbers_must_be_floating_point_too() -> None:
         kernel_weights(torch.rand(3), torch.arange(4), bandwidth=0.5)
 
 
-def test_a_float_mask_is_refused() -> None:
-    with pytest.raises(TypeError):
-        kernel_weights(torch.ones(3), torch.ones(4), mask=torch.ones(3, 4))
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_float_mask_is_refused(kernel) -> None:
+    mask, values = torch.ones(3, 4), torch.ones(4)
+    for call in (
+        lambda: kernel_weights(torch.ones(3), torch.ones(4), kernel=kernel, mask=mask),
+        lambda: nadaraya_watson(torch.ones(3), torch.ones(4), values, kernel=kernel, mask=mask),
+        lambda: KernelRegression(kernel=kernel)(torch.ones(3), torch.ones(4), values, mask),
+    ):
+        with pytest.raises(TypeError, match="float32; a float is a bias, never a mask"):
+            call()
 
 
 @pytest.mark.usefixtures("unchecked")

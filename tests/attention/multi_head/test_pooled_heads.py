@@ -9,6 +9,7 @@ from attention_book.attention import (
     RotaryPositions,
     pooled_heads,
 )
+from attention_book.models import add_lora, merge_lora
 
 
 class Derived(MultiHeadAttention):
@@ -75,3 +76,15 @@ def test_bad_input_gets_one_clear_error():
         pooled_heads(make(d_key=5), 2)
     with pytest.raises(TypeError, match=r"attention: .* got a Derived"):
         pooled_heads(Derived(d_model=12, num_heads=6), 2)
+
+
+@pytest.mark.parametrize("place", ["W_q", "W_k", "W_v", "W_o"])
+def test_a_change_beside_a_matrix_is_to_be_merged_first(place):
+    """The kind: what stands in a linear map's place and has other parameters."""
+    attention, x = make(), torch.randn(3, 7, D_MODEL, dtype=torch.float64)
+    add_lora(attention, [place], rank=2)
+    torch.nn.init.normal_(attention.get_submodule(place).B)
+    with pytest.raises(TypeError, match=rf"attention: .*{place}, got a LoRA.*merge_lora"):
+        pooled_heads(attention, 2)
+    merge_lora(attention)
+    torch.testing.assert_close(pooled_heads(attention, HEADS)(x, x), attention(x, x))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attention_book.attention.masks import leave_one_out_mask, without_hidden
 from attention_book.attention.softmax import masked_softmax
-from attention_book.foundations.checks import check_floating, is_strict
+from attention_book.foundations.checks import check_boolean, check_floating, is_strict
 from attention_book.foundations.shapes import (
     Mask,
     NumberKeys,
@@ -138,6 +138,8 @@ def gaussian_scores(distances: Scores, bandwidth: Tensor, mask: Mask | None) -> 
     that it has, and no query is taken for one that may see nothing. Half precision is computed
     in single, where a square has room.
     """
+    if mask is not None:
+        check_boolean("mask", mask, "may attend")
     wide = torch.promote_types(distances.dtype, torch.float32)
     distances, bandwidth = distances.to(wide), bandwidth.to(wide)
     scores = _log_gaussian(distances / bandwidth)

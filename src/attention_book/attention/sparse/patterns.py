@@ -156,10 +156,10 @@ def random_mask(
     check_sizes(num_positions=num_positions)
     if not 0 <= num_keys <= num_positions:
         raise ValueError(f"num_keys: expected a number from 0 to {num_positions}, got {num_keys}")
-    lots = torch.rand(num_positions, num_positions, generator=generator)
-    drawn = lots.argsort(dim=1)[:, :num_keys]
-    mask = torch.zeros(num_positions, num_positions, dtype=torch.bool)
-    return mask.scatter(1, drawn, value=True).to(device)
+    size = num_positions, num_positions
+    drawn = torch.rand(size, generator=generator, device="cpu").argsort(dim=1)[:, :num_keys]
+    mask = torch.zeros(size, dtype=torch.bool, device="cpu").scatter(1, drawn, value=True)
+    return mask.to(torch.get_default_device() if device is None else device)
 
 
 def density(mask: Bool[Tensor, "*batch query key"], *, among: Tensor | None = None) -> float:
