@@ -29,7 +29,7 @@ def note_builder(app: Sphinx) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Set up what `builder_of` needs; who calls it, sets this up."""
+    """Set up what `builder_of` needs; an extension that calls it sets this up too."""
     app.connect("builder-inited", note_builder, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -41,7 +41,7 @@ class Block:
 
 
 class BlockPool:
-    """The memory of a paged cache: blocks of keys and values, each lent to who needs it.
+    """The memory of a paged cache: blocks of keys and values, lent out as needed.
 
     Args:
         num_blocks: How many blocks there are.

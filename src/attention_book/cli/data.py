@@ -131,7 +131,7 @@ class Part:
         num_pairs: How many pairs of sentences.
         source: The language to translate from.
         target: The other one.
-        hashes: Of all sources, to find those that two parts share.
+        hashes: Hashes of all sources, to find those that two parts share.
         twice: How many pairs have a source that was there before.
     """
 

@@ -51,8 +51,8 @@ class TestText:
         name: What it is called in a report.
         sources: What is to be translated; empty where it is not known.
         references: How people translate it.
-        language: Of the references.
-        source_language: Of the sources; None where it is not known.
+        language: Language of the references.
+        source_language: Language of the sources; None where it is not known.
     """
 
     name: str

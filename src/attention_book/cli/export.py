@@ -96,7 +96,7 @@ class AsRecipe:
 
     Attributes:
         name: Small letters, digits and hyphens; it names the files.
-        digest: Of the settings.
+        digest: Digest of the settings.
         model: Its kind.
         source: The language to translate from.
         target: The other.

@@ -245,7 +245,7 @@ class _Run:
 
     Attributes:
         before: The option as it stands there; nothing where its name has to be put before.
-        name: Of an option that takes one value or two; empty: what follows are operands.
+        name: Name of an option that takes one value or two; empty: what follows are operands.
         words: Its values, and operands.
     """
 

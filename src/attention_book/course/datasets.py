@@ -792,7 +792,7 @@ def evenly_mixed(labels: Int[Tensor, " image"], *, seed: int) -> Int[Tensor, " i
 
     Args:
         labels: One for each image.
-        seed: Of the shuffling, from 0 to 2**32 - 1.
+        seed: Seeds the shuffling, from 0 to 2**32 - 1.
 
     >>> labels = torch.tensor([0, 0, 0, 0, 0, 0, 1, 1, 1])
     >>> labels[evenly_mixed(labels, seed=1)].view(3, 3).sum(dim=1)
@@ -854,7 +854,7 @@ class TimeSeries:
         values: In double precision, oldest first, (time,).
         times: When, in years; a month is named by its middle, 1958.2083 is March 1958.
         period: After how many steps it about repeats.
-        units: Of the values.
+        units: Units of the values.
         source: Who measured, and where the numbers come from.
         filled: True where nothing was measured and the value is an interpolation.
 

@@ -183,7 +183,7 @@ def sample(
         temperature: See :func:`with_temperature`.
         top_k: See :func:`keep_top_k`; None keeps all.
         top_p: See :func:`keep_top_p`; None keeps all.
-        generator: Of the drawing; it lies where the prompt does.
+        generator: Source of the random draws, on the prompt's device.
 
     Returns:
         What was added to each prompt. ``log_prob`` is the model's own, before temperature

@@ -171,7 +171,7 @@ def verify_drafts(
         target: The target's distribution at each place, and behind the last drafted word.
         draft: The distributions that the words were drawn from.
         drafted: The words.
-        generator: Of the drawing.
+        generator: Source of the random draws.
 
     Returns:
         The accepted words and one more, from :func:`residual_distribution` after a rejection
@@ -254,10 +254,10 @@ def speculative_sample(
         prompt: As in :func:`sample`.
         num_drafts: How many words are drafted in a round.
         max_tokens: The most tokens that are added, ``<eos>`` included.
-        temperature: Of both models; see :func:`with_temperature`.
-        top_k: Of both models; see :func:`keep_top_k`.
-        top_p: Of both models; see :func:`keep_top_p`.
-        generator: Of the drawing; it lies where the prompt does.
+        temperature: For both models; see :func:`with_temperature`.
+        top_k: For both models; see :func:`keep_top_k`.
+        top_p: For both models; see :func:`keep_top_p`.
+        generator: Source of the random draws, on the prompt's device.
 
     Raises:
         ValueError: as in :func:`sample`, or if the two have different vocabularies or special

@@ -41,7 +41,7 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
 
     Args:
         folder: Where.
-        name: Of which file; None: of all.
+        name: Name of one file; None for all.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

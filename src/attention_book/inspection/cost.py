@@ -118,7 +118,7 @@ def peak_bytes(function: Callable[..., object], *inputs: Tensor) -> int:
     itself while it computes is not seen.
 
     On the ``meta`` device, where tensors have a shape and no numbers, the bytes are those
-    that the call would take: so can be measured what would not fit.
+    that the call would take, so you can measure calls that would not fit into memory.
 
     Args:
         function: Any function; a step of training, for example.

@@ -96,7 +96,7 @@ def target_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch targe
 
 
 def true_word_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch target"]:
-    """Do the same in whatever mode the model is, with gradients if they are on."""
+    """Return the same without switching to evaluation mode or turning gradients off."""
     logits = model(batch.source, batch.source_mask, batch.target_input)
     return log_probs_of(logits, batch.target_output).masked_fill(~batch.target_mask, 0.0)
 

@@ -93,7 +93,7 @@ class Subwords:
     """How a text becomes subwords.
 
     Attributes:
-        tokenizer: Of the language to translate from.
+        tokenizer: Tokenizer of the language to translate from.
         lowercase: Whether it is read in lower case.
     """
 

@@ -22,7 +22,7 @@ class Backtest:
         origins: How many values each forecast knew, (origin,).
         forecasts: (origin, horizon).
         actual: What came, (origin, horizon).
-        naive_errors: Of each origin: the mean error of seasonal naive forecasts, one step
+        naive_errors: For each origin, the mean error of seasonal naive forecasts, one step
             ahead, within the past; the unit of :attr:`mase`, (origin,).
 
     >>> result = Backtest(origins=torch.tensor([8]), forecasts=torch.tensor([[1.0, 5.0]]),
@@ -110,7 +110,7 @@ def backtest(
         values: The whole series.
         origins: How many values are known at each, rising.
         horizon: How many steps ahead.
-        period: Of the seasonal naive forecasts that the errors are compared with.
+        period: Period of the seasonal naive forecasts that the errors are compared with.
         refit_every: Fit only at every ``refit_every``-th origin; in between, the latest fit
             continues from the longer past.
 

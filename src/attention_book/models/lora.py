@@ -24,8 +24,8 @@ class LoRA(nn.Linear):
     :math:`r (d_\\text{in} + d_\\text{out})` numbers.
 
     It is an ``nn.Linear`` and stands where one stood. A call computes the equation, with the
-    change kept apart; ``weight`` is :math:`W + \\frac{\\alpha}{r} BA`, for who reads the
-    matrix, and :meth:`merged` makes an ordinary linear map of it.
+    change kept apart. Code that reads the matrix gets :math:`W + \\frac{\\alpha}{r} BA` from
+    ``weight``, and :meth:`merged` makes an ordinary linear map of it.
 
     Args:
         base: The linear map to change; its parameters are frozen.

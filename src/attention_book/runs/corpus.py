@@ -194,7 +194,7 @@ def part_of(source: str, share: float) -> Split:
 
     Args:
         source: The sentence to translate.
-        share: Of the sentences that "validation" and "test" get, each.
+        share: Share of the sentences that "validation" and "test" get, each.
 
     >>> [part_of(f"This is number {number}.", 0.25) for number in range(4)]
     ['train', 'test', 'train', 'train']

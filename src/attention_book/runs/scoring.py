@@ -84,9 +84,9 @@ class Scores:
 
     Attributes:
         num_sentences: How many there are.
-        bleu: Of the text as it is written.
+        bleu: BLEU of the text as it is written.
         chrf: Likewise: character n-grams.
-        tokenized_bleu: Of tokens in lower case; None where none were given.
+        tokenized_bleu: BLEU of tokens in lower case; None where none were given.
         length_ratio: How long the translations are beside the references, in tokens.
         by_length: BLEU by the length of the source, where lengths are given.
 
@@ -148,7 +148,7 @@ def score(
     Args:
         translations: As the system wrote them; one may be empty.
         references: As people did.
-        language: Of both, by any of its codes; it chooses sacrebleu's tokenization.
+        language: Language of both, by any of its codes; it chooses sacrebleu's tokenization.
         lowercase: Whether capitals are left out of account, as for a system that writes none;
             the signature says so.
         lengths: How many tokens each source has, for the scores by length.

@@ -288,7 +288,7 @@ def mask_tokens(
         share: Probability that a word is chosen.
         masked: Probability that a chosen word becomes ``<mask>``.
         random: Probability that it becomes a word drawn at random.
-        generator: Of the drawing, on the CPU; by default torch's global one.
+        generator: Source of the random draws, on the CPU; by default torch's global one.
 
     >>> words = Vocabulary.build([("we", "go", "on", "."), (MASK,)])
     >>> text = torch.tensor([[2, *words.encode(("we", "go", "on", ".")), 3]])

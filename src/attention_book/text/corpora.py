@@ -207,7 +207,7 @@ class OpenCorpus(NamedTuple):
     Attributes:
         path: What to call it in an error.
         lines: Lines "source TAB target" in UTF-8.
-        languages: Of the two columns.
+        languages: Languages of the two columns.
         is_checked: Whether every line is known to be a pair of sentences.
     """
 

@@ -89,10 +89,10 @@ class WarmForecaster:
 
     Args:
         config: The settings.
-        steps: Of the first training.
-        more_steps: Of each later one, at a third of the learning rate. The mean and the scale
+        steps: Steps of the first training.
+        more_steps: Steps of each later one, at a third of the learning rate. The mean and the scale
             stay those of the first past.
-        seed: Of the parameters and the windows; torch's global random numbers are not touched.
+        seed: Seeds the parameters and the windows; torch's global random numbers are not touched.
 
     Attributes:
         model: As last trained; None before.

@@ -257,9 +257,10 @@ def _products(
 
     Args:
         queries: (\\*batch, query, d_k).
-        features: Of the queries, from :func:`_base`.
+        features: The queries' features, from :func:`_base`.
         keys: (\\*batch, key, d_k).
-        logs: Of the keys' features; ``-inf`` where a key is hidden, whose power is ``-inf`` too.
+        logs: Logarithms of the keys' features; ``-inf`` where a key is hidden, whose power is
+            ``-inf`` too.
     """
     power = _finite(_largest(logs, dim=-2).floor()).unsqueeze(-2)
     of_keys = _largest(logs - power, dim=-1).floor().unsqueeze(-1)

@@ -62,7 +62,7 @@ class RopeScaling:
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse to squeeze."""
+        """Raise if the factor would shorten texts instead of lengthening them."""
         if not 1 <= self.factor < math.inf:
             raise ValueError(f"factor: expected a number of 1 or more, got {self.factor}")
 

@@ -3,8 +3,8 @@
 Attention itself treats its keys as a set. A scheme of positions tells it the order
 in one of four places: at the input (:meth:`Positions.forward`), in the queries and
 keys (:meth:`Positions.rotate`), in the scores (:meth:`Positions.bias`), or in what is
-averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs, and who is given
-one says which places it serves: what enters elsewhere would be lost without a word.
+averaged (:meth:`Positions.value_bias`). Each scheme overrides what it needs. A module
+that is given one says which places it serves, because anything else would be lost silently.
 """
 
 from collections.abc import Callable

@@ -92,7 +92,7 @@ class BeamViewer(Viewer):
         source_vocabulary: Numbers the source's tokens.
         target_vocabulary: Names the model's words.
         max_tokens: The most tokens of a translation, ``<eos>`` included.
-        target_language: Of the words, as browsers name it: "fr".
+        target_language: Language of the words, as browsers name it: "fr".
         language: "zh" or "en"; by default the one of ``set_language``, or of the browser.
 
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig

@@ -57,10 +57,10 @@ class HeadViewer(Viewer):
         encoder_attentions: The encoder's self-attention; its tokens are ``source``.
         decoder_attentions: The decoder's self-attention; its tokens are ``target``.
         cross_attentions: Attention from ``target`` to ``source``.
-        attention_mask: Of the tokenizer, (sentence, token): padding is left out, of ``source`` or
+        attention_mask: The tokenizer's, (sentence, token): padding is left out, of ``source`` or
             of ``tokens``; what was written behind them is none.
         decoder_attention_mask: The same for ``target``.
-        beam_indices: Of ``generate``: the row of each step in which a sentence was written.
+        beam_indices: From ``generate``: the row of each step in which a sentence was written.
         batch: Which sentence of a batch, from 0; of ``generate``, which of those returned.
         tokenizer: The tokenizer of the tokens; it names numbers, and knows its spelling.
         spelling: How the tokens are spelled, if it cannot be seen from them: "text",

@@ -15,7 +15,7 @@ class Reader:
     """Makes labels of tokens.
 
     Attributes:
-        tokenizer: Of transformers or of tokenizers; it names numbers, and knows its spelling.
+        tokenizer: From transformers or tokenizers; it names numbers, and knows its spelling.
         spelling: How the tokens are spelled, where they are strings.
         place: Which sentence of a batch.
     """

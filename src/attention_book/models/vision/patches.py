@@ -40,7 +40,7 @@ def from_patches(patches: Patches, *, width: int) -> Images:
 
     Args:
         patches: The squares, row by row.
-        width: Of the image, in pixels.
+        width: Width of the image in pixels.
 
     Raises:
         ValueError: if the patches are no squares, or don't fill an image of this width.

@@ -28,9 +28,9 @@ class VisionTransformerConfig(LayerConfig):
         image_size: Height and width of the images, in pixels.
         patch_size: Height and width of a patch; must divide ``image_size``.
         num_classes: Number of answers.
-        norm: Of every stack; here "pre" unless told otherwise.
-        positions: Of every stack; here "learned" unless told otherwise. The class token is
-            at position 0, the patches follow row by row; ``max_positions`` plays no part.
+        norm: The norm of every stack; here "pre" unless told otherwise.
+        positions: The positions of every stack; here "learned" unless told otherwise. The class
+            token is at position 0, the patches follow row by row; ``max_positions`` plays no part.
         grid: Whether the patches also get the sinusoids of their row and of their column,
             :func:`~attention_book.models.grid_sinusoids`.
 

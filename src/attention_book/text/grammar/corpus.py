@@ -214,7 +214,7 @@ def grammar_corpus(
         target: Another of them.
         num_train: How many pairs to train on.
         num_test: How many pairs in each of the four held-out splits.
-        seed: Of the drawing.
+        seed: Seeds the random draws.
 
     >>> corpus = grammar_corpus("en", "zh", num_train=100, num_test=10)
     >>> max(len(pair.source) for pair in corpus.train) <= 14
