@@ -292,7 +292,7 @@ class Law:
         except DoesNotApply as error:
             return Outcome(self.name, self.statement, reason=error.reason)
         except Exception as error:
-            where = Bilingual("这条定律自己的输入", "the law's own input")
+            where = Bilingual("这条性质自带的输入", "the law's own input")
             return Outcome(self.name, self.statement, Breach("raises", where, told(error)))
 
 
@@ -388,7 +388,7 @@ class Report:
         """Say it in one language, a line or a few for each law."""
         count, colon = len(self.broken), "：" if language == "zh" else ": "
         whole = Bilingual(
-            f"违反 {count} 条定律" if count else "各条定律都成立",
+            f"{count} 条性质不成立" if count else "各条性质都成立",
             f"{count} laws broken" if count else "all laws hold",
         )
         usual, other = Bilingual("常见的原因", "usual cause"), Bilingual("也可能是", "or")

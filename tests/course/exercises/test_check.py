@@ -348,7 +348,7 @@ def test_a_verdict_says_what_is_special_about_the_input_and_what_is_broken():
     assert verdict.statement.zh.endswith("在这个输入里，有负数。")
     verdict = verdict_on(DOUBLE, lambda x: -x)
     assert verdict.statement.en == "This law is broken: The result grows with x."
-    assert verdict.statement.zh == "违反了这条定律：结果随 x 增大。"
+    assert verdict.statement.zh == "不满足这条性质：结果随 x 增大。"
     finding = verdict_on(DOUBLE, lambda x: 3 * x).finding
     assert list(finding.given) == ["x"]
     found = finding.given["x"], finding.expected, finding.got

@@ -18,7 +18,7 @@ def facts(is_law: bool, found: list[Measurement], held: dict[str, Any] | None) -
     """Return what kind of evidence this is, the numbers of this build, and where it held."""
     if is_law:
         words = both(
-            "定律：在任何机器上都成立，否则书构建不出来。",
+            "性质：在任何机器上都成立，否则构建失败。",
             "A law: it holds on every machine, or the book is not built.",
         )
         return nodes.paragraph("", "", *words, classes=["claim-facts"])

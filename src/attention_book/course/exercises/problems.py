@@ -98,7 +98,7 @@ ASPECTS: Mapping[str, Callable[[Tensor], Any]] = {
     "device": lambda tensor: str(tensor.device),
 }
 #: Stands before a law, which would read as if it held.
-LAW_BROKEN = Bilingual("违反了这条定律：", "This law is broken: ")
+LAW_BROKEN = Bilingual("不满足这条性质：", "This law is broken: ")
 FORGOTTEN_RETURN = Bilingual(
     "函数返回了 None：是不是忘了 `return`？`print` 只是显示，不会返回。",
     "The function returned None: is a `return` missing? `print` only shows a value.",
