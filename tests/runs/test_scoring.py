@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -288,7 +288,16 @@ PAIRS = st.lists(
 EXPECTED = {"zh": "zh", "fr": "13a", "ru": "13a"}  # the others are char without their libraries
 
 
+def under_every_code(test):
+    """Each code at least once, whatever is drawn."""
+    pairs = [("I read 12 books: 我今天读了一本书。", "I read two books: 我今天读了两本书。")]
+    for number in range(max(len(codes.split()) for codes in CODES.values())):
+        test = example(pairs=pairs, number=number, lowercase=False)(test)
+    return test
+
+
 @pytest.mark.differential
+@under_every_code
 @given(pairs=PAIRS, number=st.integers(0, 13), lowercase=st.booleans())
 def test_scores_of_any_lines_in_any_language_are_sacrebleus(pairs, number, lowercase) -> None:
     """Two ways lead to the number: sacrebleu's own call, and tokens that we count ourselves.
