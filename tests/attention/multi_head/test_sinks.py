@@ -1,7 +1,11 @@
 """Learned sinks: one more term in the softmax, against its definition and against gpt-oss."""
 
+import itertools
+
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attention_book.attention import (
     MultiHeadAttention,
@@ -131,3 +135,69 @@ def test_equals_gpt_oss(window, length, num_kv_heads, dtype, gate):
     largest = expected.abs().max().item()
     torch.testing.assert_close(ours(x, is_causal=True), expected, rtol=0, atol=gate * largest)
     torch.testing.assert_close(ours.weights(x, is_causal=True), their_weights, rtol=0, atol=gate)
+
+
+@pytest.mark.differential
+@given(
+    groups=st.integers(1, 3),
+    heads_a_group=st.integers(1, 3),
+    pairs=st.integers(1, 4),
+    window=st.none() | st.integers(1, 80),
+    length=st.integers(1, 70),
+    padding=st.lists(st.floats(0, 1), min_size=1, max_size=3),
+    side=st.sampled_from(["left", "right"]),
+    cuts=st.sets(st.integers(1, 69), max_size=4),
+    seed=st.integers(0, 99),
+)
+def test_drawn_settings_equal_gpt_oss(
+    groups, heads_a_group, pairs, window, length, padding, side, cuts, seed
+):
+    gpt_oss = pytest.importorskip(
+        "transformers.models.gpt_oss.modeling_gpt_oss", exc_type=ImportError
+    )
+    config_of = pytest.importorskip("transformers.models.gpt_oss").GptOssConfig
+    heads, d_k = groups * heads_a_group, 2 * pairs
+    sizes = {"hidden_size": heads * d_k, "head_dim": d_k, "num_hidden_layers": 1}
+    config = config_of(
+        **sizes,
+        num_attention_heads=heads,
+        num_key_value_heads=groups,
+        sliding_window=window,
+        layer_types=["sliding_attention" if window else "full_attention"],
+    )
+    config._attn_implementation = "eager"
+    torch.manual_seed(seed)
+    theirs = gpt_oss.GptOssAttention(config, layer_idx=0).double().eval()
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    positions = RotaryPositions(d_k=d_k, pairing="halves")
+    kinds = {"sinks": True, "bias": True, "window": window, "positions": positions}
+    ours = MultiHeadAttention(
+        d_model=heads * d_k, num_heads=heads, num_kv_heads=groups, **kinds
+    ).double()
+    state = theirs.state_dict()
+    names = {name: name.replace("_proj", "")[0] for name in state if "_proj" in name}
+    ours.load_state_dict(
+        {"sinks": state["sinks"]}
+        | {f"W_{letter}.{name.split('.')[1]}": state[name] for name, letter in names.items()}
+    )
+    x = torch.randn(len(padding), length, heads * d_k, dtype=torch.float64)
+    place = torch.arange(length)
+    gaps = (torch.tensor(padding, dtype=torch.float64)[:, None] * (length - 1)).long()
+    real = place >= gaps if side == "left" else place < length - gaps
+    behind = place[:, None] - place
+    seen = (behind >= 0) & (behind < (window or length)) & real[:, None]
+    hidden = torch.zeros(seen.shape, dtype=torch.float64).masked_fill(~seen, -torch.inf)[:, None]
+    frequencies = 10000.0 ** (-torch.arange(pairs, dtype=torch.float64) / pairs)
+    angles = (place[:, None] * frequencies)[None]
+    turns = angles.cos(), angles.sin()
+    with torch.no_grad():
+        expected, _ = theirs(hidden_states=x, position_embeddings=turns, attention_mask=hidden)
+        at_once = ours(x, mask=real[:, None], is_causal=True)
+        cache, ends = ours.new_cache(), [0, *sorted(cut for cut in cuts if cut < length), length]
+        pieces = [
+            ours(x[:, begin:end], mask=real[:, None, :end], cache=cache)
+            for begin, end in itertools.pairwise(ends)
+        ]
+    for found in (at_once, torch.cat(pieces, dim=1)):
+        torch.testing.assert_close(found[real], expected[real], rtol=0, atol=1e-9)
