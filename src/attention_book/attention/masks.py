@@ -4,7 +4,8 @@ In this package a mask is a boolean tensor, True means "may attend", and its
 shape broadcasts to (\\*batch, query, key). Two axes are always (query, key), never (batch, key):
 a mask of the keys alone has an axis of length 1 for the queries. Masks combine with ``&``. Masks
 of other conventions are converted once, at the edge, by the functions of
-:mod:`attention_book.attention.masks`.
+:mod:`attention_book.attention.masks`. A model says once for all its layers who sees whom, where it
+can without a tensor: as a :class:`~attention_book.attention.Visibility`.
 """
 
 import math

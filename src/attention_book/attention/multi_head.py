@@ -473,7 +473,7 @@ class MultiHeadAttention(ResettableLayer):
         check_offset(offset)
         q = split_heads(self.W_q(queries), self.num_heads)
         q = self._placed(q, self.query_norm, offset)
-        if kv.keys.shape[1] != self.num_kv_heads:
+        if kv.keys.shape[1] != self.num_kv_heads:  # one for each query head fits, too
             check_same_features(q, kv.keys)
         if cache is not None:
             if isinstance(mask, Tensor):  # refused before the cache has gone on
@@ -648,18 +648,19 @@ def places_of(
     plain: bool,
     cache: KVCache | None = None,
 ) -> Places:
-    """Return where the queries and keys of a call stand.
+    """Return where the queries and keys of a call stand, counted from the first key.
 
     Args:
         q: The heads' queries.
         k: Their keys, those of the cache included.
         offset: Position of the first query.
-        raw: Whether the call's keys begin where its queries do; else at 0, as projected ones.
-        plain: Whether the call must be plain about it: it is causal, or looks through a window.
+        raw: Whether the call's keys begin where its queries do, wherever that is: both count from
+            0, for distances alone matter. Else the keys begin at 0, as projected ones.
+        plain: Whether this may not stay open: the call is causal, or looks through a window.
         cache: What the keys are from, which went on already.
 
     Raises:
-        ValueError: if it must be, and is not.
+        ValueError: if it may not stay open, and does.
 
     >>> q, k = torch.rand(1, 1, 2, 4), torch.rand(1, 1, 9, 4)
     >>> places_of(q, k, 7, raw=False, plain=True)
@@ -713,8 +714,9 @@ def look_of(
         return Look(q, k, v, Visibility(causal=is_causal), at)
     shown = heads_mask(mask, q, at.num_keys + at.dropped)
     see = Visibility(causal=is_causal, mask=shown)
+    # A group keeps what one of its heads sees; a mask has the whole text's keys, a cache some.
     if shown.ndim == 4 and shown.shape[1] not in (1, k.shape[1]):
-        shown = shown.unflatten(1, (k.shape[1], -1)).any(dim=2)  # what none of a group sees
+        shown = shown.unflatten(1, (k.shape[1], -1)).any(dim=2)
     if at.dropped and shown.shape[-1] > 1:
         shown = shown[..., at.keys(shown.device)]
     k, v = without_hidden(shown, k, v)
@@ -732,6 +734,7 @@ def cache_offset(cache: KVCache, offset: int, *, window: int | None, num_first: 
     """
     if offset:
         raise ValueError(f"offset: expected 0, for the cache knows the place, got {offset}")
+    # A cache without a window keeps everything.
     sees_more = window is None or window > (cache.window or window) or num_first > cache.num_first
     if cache.window is not None and sees_more:
         raise ValueError(
@@ -743,7 +746,10 @@ def cache_offset(cache: KVCache, offset: int, *, window: int | None, num_first: 
 
 
 def without_unweighted(weights: Tensor, values: Tensor) -> Tensor:
-    """Return values with zeros for infinity and NaN where no query of a group has a weight."""
+    """Return values with zeros for infinity and NaN where no query of a group has a weight.
+
+    Of those, 0 times infinity would be NaN in the average.
+    """
     unweighted = (weights == 0).all(dim=-2, keepdim=True).mT
     if unweighted.shape[1] != values.shape[1]:
         unweighted = unweighted.unflatten(1, (values.shape[1], -1)).all(dim=2)

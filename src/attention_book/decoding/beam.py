@@ -1,9 +1,11 @@
 """Beam search: keep several prefixes, since the best first word may not start the best sentence.
 
-A *beam* is a prefix that is kept. The beams of all sentences are stepped together:
-row ``sentence * width + beam`` of the model's state belongs to that beam, and the
-state's ``select`` follows as beams are dropped and branch. Where it has a ``reorder`` too, that
-is used as long as no sentence leaves: beams change places, and the sources stay as they are.
+A *beam* is a prefix that is kept: ``beams.py`` ranks them and chooses which, this module has the
+model go on from each. The beams of all sentences are stepped together: row
+``sentence * width + beam`` of the model's state belongs to that beam (before the first word each
+sentence has one), and the state's ``select`` follows as beams are dropped and branch. Where it has
+a ``reorder`` too, that is used as long as no sentence leaves: beams change places, and the sources
+stay as they are.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""The prefixes that a beam search keeps, and how they grow by one token."""
+"""The prefixes that a beam search keeps: ranked, and grown by one token.
+
+Nothing here asks the model: that is ``beam.py``, step by step.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

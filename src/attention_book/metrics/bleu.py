@@ -1,4 +1,8 @@
-"""BLEU and chrF of tokenized sentences, by hand and by sacrebleu; edit distance in words."""
+"""BLEU and chrF of tokenized sentences, by hand and by sacrebleu; edit distance in words.
+
+Tokens come as they are. What ``attention-book evaluate`` prints is of sentences as they are
+written: ``runs/scoring.py`` tokenizes them as sacrebleu prescribes for their language.
+"""
 
 import itertools
 import math

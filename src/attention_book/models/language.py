@@ -128,7 +128,7 @@ class LanguageModel(TiedModel):
             config.vocabulary, config.d_model, name="tokens", scale=config.embedding_scale
         )
         self.stack = TokenStack(config, embedding, looks_ahead=not config.causal)
-        self.untied_bias = config.readout_bias is not False
+        self.untied_bias = config.readout_bias is not False  # for untie()
         bias = not config.tied if config.readout_bias is None else config.readout_bias
         self.readout = nn.Linear(config.d_model, config.vocabulary, bias=bias)
         self.tie()
@@ -225,7 +225,7 @@ class LanguageModel(TiedModel):
             places = reading_places(real, before=(~real).sum(dim=1, keepdim=True))
             tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
         read = state.fork()
-        known = read.note(tokens, real)
+        known = read.note(tokens, real)  # of all that was read; None: no padding
         if known is not None:
             self.config.check_padding(known)
         # Each token's position in its text, counted from the text's first token.

@@ -235,7 +235,10 @@ class Transformer(TiedModel):
         return self._written(tokens, after, is_causal=False), after
 
     def _written(self, tokens: TargetIds, state: TransformerState, *, is_causal: bool) -> Logits:
-        """Predict after each of these words; the past goes on by them."""
+        """Predict after each of these words, (batch, target, vocabulary).
+
+        A past goes on by them and is causal by itself; without one, ``is_causal`` says so.
+        """
         features = self.decoder(
             tokens,
             is_causal=is_causal,
