@@ -1,7 +1,7 @@
 """What every exercise owes its reader; right answers pass, and wrong ones are told what is wrong.
 
-The answers stand in tables, one file a part of the book: ``answers/part2.py`` has those to the
-exercises of ``part2_scores.py`` and ``part2_choices.py``, each exercise under its name.
+The answers stand in tables: ``answers/scores_and_choices.py`` has those to the exercises of
+``catalogue/scores.py`` and ``catalogue/choices.py``, each exercise under its name.
 
 - ``RIGHT``: two other ways at least to write what is asked, which pass.
 - ``WRONG``: answers that a student might write, under what the verdict calls them: a mistake of
@@ -22,7 +22,7 @@ import pytest
 import torch
 
 from attention_book.course.exercises import EXERCISES, check
-from attention_book.course.exercises.checking import PARTS
+from attention_book.course.exercises.checking import SUBJECTS
 from attention_book.course.exercises.running import outcome_of
 
 ROOT = Path(__file__).parents[3]
@@ -132,8 +132,6 @@ def test_where_scores_are_large_inputs_are_whole_numbers():
 
 
 def test_every_exercise_has_answers_of_both_kinds():
-    parts = {part.__name__.rpartition(".")[2].partition("_")[0] for part in PARTS}
-    assert set(TABLES) == parts
     assert set(RIGHT) == set(WRONG) == set(EXERCISES)
     written = {
         name: [answer for answers in table.values() for answer in answers]
@@ -209,7 +207,7 @@ def test_the_solution_has_the_arguments_that_the_task_names():
 
 def test_a_name_is_short_and_an_address_and_given_once():
     assert [name for name in EXERCISES if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)] == []
-    assert len(EXERCISES) == sum(len(part.EXERCISES) for part in PARTS)
+    assert len(EXERCISES) == sum(len(part.EXERCISES) for part in SUBJECTS)
     assert len(EXERCISES) >= 30
 
 

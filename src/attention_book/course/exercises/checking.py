@@ -10,25 +10,25 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attention_book.course.exercises import (
-    part1_pooling,
-    part2_choices,
-    part2_scores,
-    part3_training,
-    part3_translating,
-    part4_heads,
-    part4_positions,
-    part5_inside,
-    part5_layers,
-    part5_training,
-    part6_language,
-    part6_patterns,
-    part6_tasks,
-    part7_blocks,
-    part7_cost,
-    part7_long_texts,
+from attention_book.course.exercises.catalogue import (
+    applications,
+    blocks,
+    choices,
+    cost,
+    heads,
+    inside,
+    language,
+    layers,
+    long_texts,
+    patterns,
+    pooling,
+    positions,
     practice,
+    scores,
+    seq2seq,
     start,
+    training,
+    translating,
 )
 from attention_book.course.exercises.comparing import difference, slip_hint
 from attention_book.course.exercises.core import Answer, Exercise, Law, Mistake
@@ -47,29 +47,29 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.seed import own_random_numbers
 
 #: The modules with exercises, in the order of the book; each lists its own.
-PARTS = (
+SUBJECTS = (
     start,
-    part1_pooling,
-    part2_scores,
-    part2_choices,
-    part3_training,
-    part3_translating,
-    part4_heads,
-    part4_positions,
-    part5_layers,
-    part5_training,
-    part5_inside,
-    part6_patterns,
-    part6_tasks,
-    part6_language,
-    part7_blocks,
-    part7_long_texts,
-    part7_cost,
+    pooling,
+    scores,
+    seq2seq,
+    translating,
+    heads,
+    positions,
+    layers,
+    training,
+    language,
+    inside,
+    cost,
+    patterns,
+    long_texts,
+    blocks,
+    choices,
+    applications,
     practice,
 )
 #: Every exercise that `check` knows, by name.
 EXERCISES: Mapping[str, Exercise] = MappingProxyType(
-    {exercise.name: exercise for part in PARTS for exercise in part.EXERCISES}
+    {exercise.name: exercise for subject in SUBJECTS for exercise in subject.EXERCISES}
 )
 
 

@@ -1,4 +1,4 @@
-"""Exercises of part V on decoding and looking inside: the cache, what a head sees, leaks."""
+"""Exercises on decoding and looking inside: the cache, what a head sees, leaks."""
 
 from collections.abc import Callable, Iterator
 

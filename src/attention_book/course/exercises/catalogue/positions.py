@@ -1,4 +1,4 @@
-"""Exercises of part IV on positions: sinusoids, rotary positions, biases by distance."""
+"""Exercises on positions: sinusoids, rotary positions, biases by distance."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Exercises of part II on where to look: a Gaussian window, a drawn key, the way back."""
+"""Exercises on where to look: a Gaussian window, a drawn key, the way back."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Answers to the exercises of part IV."""
+"""Answers to the exercises on heads and positions."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Exercises of part II on masks and scores: a softmax with a mask, causal masks, two scores."""
+"""Exercises on masks and scores: a softmax with a mask, causal masks, two scores."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Answers to the exercises of part III, translation."""
+"""Answers to the exercises on sequence to sequence and translating."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Exercises of part VII on what a word costs: shared keys, bytes of a step, drafted words."""
+"""Exercises on what a word costs: shared keys, bytes of a step, drafted words."""
 
 from collections.abc import Iterator
 

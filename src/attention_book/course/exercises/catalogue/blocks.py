@@ -1,4 +1,4 @@
-"""Exercises of part VII on today's blocks: norms, gates, low-rank changes, induction heads."""
+"""Exercises on today's blocks: norms, gates, low-rank changes, induction heads."""
 
 import math
 from collections.abc import Callable, Iterator

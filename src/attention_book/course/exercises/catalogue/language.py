@@ -1,4 +1,4 @@
-"""Exercises of part VI on language models: the words that top-p keeps, and the prefix mask."""
+"""Exercises on language models: the words that top-p keeps, and the prefix mask."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Answers to the exercises of part V, the Transformer."""
+"""Answers to the exercises on the Transformer: layers, training, inside."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Exercises of part III on translating: beam search, BLEU, Bahdanau's look, alignment errors."""
+"""Exercises on translating: beam search, BLEU, Bahdanau's look, alignment errors."""
 
 import math
 from collections import Counter

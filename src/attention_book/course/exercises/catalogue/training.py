@@ -1,4 +1,4 @@
-"""Exercises of part V on training: warm-up, smoothed targets, padding, the mean of checkpoints."""
+"""Exercises on training: warm-up, smoothed targets, padding, the mean of checkpoints."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Answers to the exercises of part II, masks, scores and choices."""
+"""Answers to the exercises on masks, scores and choices."""
 
 import math
 

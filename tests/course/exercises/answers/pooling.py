@@ -1,4 +1,4 @@
-"""Answers to the exercises of part I, from the average to attention."""
+"""Answers to the exercises on averages."""
 
 import torch
 

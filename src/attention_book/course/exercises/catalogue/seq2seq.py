@@ -1,4 +1,4 @@
-"""Exercises of part III on training a translator: shifted targets, batches, losses, clipping."""
+"""Exercises on training a translator: shifted targets, batches, losses, clipping."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Exercises of part VI on other tasks: forecasts and images."""
+"""Exercises on other tasks: forecasts and images."""
 
 from collections.abc import Callable, Iterator
 

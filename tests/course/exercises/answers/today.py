@@ -1,4 +1,4 @@
-"""Answers to the exercises of part VII, today's models."""
+"""Answers to the exercises on today's blocks, long texts and cost."""
 
 import torch
 from torch.nn import functional as F

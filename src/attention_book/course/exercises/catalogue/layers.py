@@ -1,4 +1,4 @@
-"""Exercises of part V on the Transformer's layers: norms, and a mask in both modes."""
+"""Exercises on the Transformer's layers: norms, and a mask in both modes."""
 
 from collections.abc import Callable, Iterator
 

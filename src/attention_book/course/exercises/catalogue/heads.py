@@ -1,4 +1,4 @@
-"""Exercises of part IV on heads: causal self-attention, features split among heads and merged."""
+"""Exercises on heads: causal self-attention, features split among heads and merged."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Exercises of part VI on sparse and efficient attention: patterns, their reach, merging."""
+"""Exercises on sparse and efficient attention: patterns, their reach, merging."""
 
 import math
 from collections.abc import Callable, Iterator

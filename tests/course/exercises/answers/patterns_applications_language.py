@@ -1,4 +1,4 @@
-"""Answers to the exercises of part VI."""
+"""Answers to the exercises on patterns, applications and language models."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Exercises of part I, from the average to attention: pooling, kernel regression, its bandwidth."""
+"""Exercises on averages: pooling, kernel regression, its bandwidth."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Exercises of part VII on long texts: windows, sinks, frequencies, states of fixed size."""
+"""Exercises on long texts: windows, sinks, frequencies, states of fixed size."""
 
 from collections.abc import Iterator
 
