@@ -267,3 +267,8 @@ def test_names_and_code_are_none(text) -> None:
 @given(st.text(max_size=60))
 def test_no_reason_breaks_the_translation(text) -> None:
     assert isinstance(in_chinese(f"{text}: expected {text}, got {text}"), str)
+
+
+def test_what_came_is_not_cut_where_it_has_a_colon() -> None:
+    told = in_chinese("config.json: x: expected a number above 0, got {'a': 1}")
+    assert told == "config.json: x：应为大于 0 的数，得到的是 {'a': 1}"

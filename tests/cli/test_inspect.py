@@ -1,37 +1,22 @@
-"""``attention-book inspect``, ``export`` and ``data``: what is said is what is there."""
+"""``attention-book inspect``: a sick run is found out, a model of others is looked into."""
 
-import gzip
-import hashlib
 import json
-import random
-import re
-from collections import Counter
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 
-from attention_book.cli.data import Side, cut, described, state_of
 from attention_book.cli.errors import ExitCode
-from attention_book.cli.export import as_trained, missing_for_a_page, safe_name
 from attention_book.cli.inspect import LANGUAGE_LAWS as MEANINGS
 from attention_book.cli.inspect import LAWS, best_alignment, head_reports
-from attention_book.cli.reasons import has_english, in_chinese
-from attention_book.cli.translators import Learned, learned
+from attention_book.cli.reasons import has_english
+from attention_book.cli.translators import learned
 from attention_book.course.diagnosis import LANGUAGE_LAWS, planted
 from attention_book.course.diagnosis import LAWS as ALL_LAWS
 from attention_book.models import LanguageModel, Transformer, TransformerConfig
 from attention_book.models.pretrained.families import decoder_config
 from attention_book.models.pretrained.names import name_in_files
 from attention_book.models.pretrained.stored_config import StoredConfig
-from attention_book.runs import TextCodec, TextSettings, load_run
-from attention_book.runs.corpus import Skipped, read_lines
-from attention_book.runs.settings import CORPORA, DataSettings, RunSettings
 from attention_book.text import ParallelData, SentencePair, Vocabulary
-from attention_book.text.corpora import CorpusFile, corpus_files
-
-# --- inspect ---------------------------------------------------------------------------------
 
 
 def test_every_law_is_explained():
@@ -78,205 +63,6 @@ def test_the_head_that_aligns_is_found(beside, monkeypatch):
     found = best_alignment(learned("runs/tiny", None), pairs)
     assert (found.layer, found.head, found.error_rate, found.diagonal) == (2, 1, 0.0, 1.0)
     assert best_alignment(learned("runs/tiny", None), [SentencePair(("a",), ("b",))]) is None
-
-
-# --- export ----------------------------------------------------------------------------------
-
-
-def test_a_run_with_words_is_written_as_the_page_reads_it(say, beside, tmp_path):
-    found = say(f"export --folder {tmp_path}")
-    assert found.code == 0, found.err
-    binary = (tmp_path / "tiny.bin").read_bytes()
-    size = int.from_bytes(binary[4:8], "little")
-    assert binary[:4] == b"ATTN"
-    assert hashlib.sha256(binary[40:]).digest() == binary[8:40]
-    header = json.loads(binary[40 : 40 + size])
-    run = load_run("runs/tiny")
-    assert header["source_vocabulary"] == list(run.codec.source_vocabulary.tokens)
-    assert header["config"] == run.model.config.to_dict()
-    weights = sum(weight.numel() for weight in run.model.state_dict().values())
-    assert len(binary) == 40 + size + 2 * weights
-    assert {path.name for path in tmp_path.iterdir()} == {"tiny.bin", "tiny.js", "tiny.example.js"}
-
-
-def spelled(piece):
-    """The bytes of a subword, which may be a part of a character."""
-    inside = piece.strip("<>").replace(" ", "")
-    is_bytes = piece.startswith("<") and re.fullmatch("([0-9A-F]{2})+", inside)
-    return bytes.fromhex(inside) if is_bytes else piece.encode()
-
-
-def test_a_run_with_subwords_is_written_with_what_joins_them(say, beside, tmp_path, monkeypatch):
-    run = load_run("runs/tiny")
-    lines = list(read_lines(run.settings.data, "train"))[:200]
-    text = TextSettings(unit="subwords", num_pieces=300, shared=True)
-    codec = TextCodec.learn(lines, text, ("en", "fr"))
-    words = len(codec.source_vocabulary)
-    config = TransformerConfig(
-        source_vocabulary=words, target_vocabulary=words, shared=True,
-        d_model=8, d_ff=8, num_heads=2, num_layers=1,
-    )  # fmt: skip
-    found = Learned(name="x", model=Transformer(config).eval(), codec=codec, settings=run.settings)
-    monkeypatch.setattr("attention_book.cli.export.learned", lambda *_: found)
-    said = say(f"export --folder {tmp_path}")
-    assert said.code == 0, said.err
-    binary = (tmp_path / "x.bin").read_bytes()
-    size = int.from_bytes(binary[4:8], "little")
-    header = json.loads(binary[40 : 40 + size])
-    tokens, merges = header["source_vocabulary"], header["subwords"]["merges"]
-    pairs = zip(merges[::2], merges[1::2], strict=True)
-    joined = [spelled(tokens[a]) + spelled(tokens[b]) for a, b in pairs]
-    assert joined == [spelled(each) for each in tokens[4 + 256 :]] != []
-    assert header["origin"] is None, "the book's own grammar"
-    parameters = sum(weight.numel() for weight in found.model.parameters())
-    assert len(binary) == 40 + size + 2 * parameters, "the shared matrix stands there once"
-    example = (tmp_path / "x.example.js").read_text(encoding="utf8")
-    assert '"subwords":true' in example
-
-
-def test_what_the_page_lacks_is_named(say, beside, monkeypatch):
-    run = load_run("runs/tiny")
-    text = TextSettings(unit="subwords", num_pieces=260, moses=True)
-    pieces = TextCodec.learn([("a b", "c d")] * 9, text, ("en", "fr"))
-    rotary = Transformer(
-        TransformerConfig(source_vocabulary=9, target_vocabulary=9, positions="rotary")
-    )
-    found = Learned(name="x", model=rotary, codec=pieces, settings=run.settings)
-    assert [each.en for each in missing_for_a_page(found)] == [
-        "splitting by the rules of Moses",
-        "the positions rotary",
-    ]
-    monkeypatch.setattr("attention_book.cli.export.learned", lambda *_: found)
-    said = say("export --lang zh")
-    assert said.code == ExitCode.RUN
-    assert "Moses 的切分；位置编码 rotary" in said.err
-
-
-@pytest.mark.parametrize("name", ['a"b);alert(1', "../../etc", "", "..", "大"])
-def test_no_name_leaves_the_folder_or_ends_a_string(name):
-    assert safe_name(name).replace("-", "a").isalnum()
-    assert safe_name(name).isascii()
-
-
-def test_a_page_knows_languages_by_their_short_codes(beside, monkeypatch):
-    """The kind: a code met as a string, here by the page, which compares it with zh and fr."""
-    monkeypatch.setattr("attention_book.cli.export._parts", lambda _: {})
-    run = load_run("runs/tiny")
-
-    def found(source, target):
-        data = DataSettings(corpus="phrasebook", source=source, target=target)
-        settings = replace(run.settings, data=data)
-        return Learned(name="x", model=run.model, codec=run.codec, settings=settings)
-
-    for (source, target), short in {
-        ("eng", "cmn"): ("en", "zh"),
-        ("yue-Hant", "FR_ca"): ("zh", "fr"),
-        ("it", "en"): ("it", "en"),
-    }.items():
-        recipe = as_trained(found(source, target)).recipe
-        assert (recipe.source, recipe.target) == short
-    lines, text = [("L'eau.", "Go.")], TextSettings()
-    grammar = TextCodec.learn(lines, text, ("fra", "eng"), word_rule="grammar")
-    [lacks] = missing_for_a_page(replace(found("fra", "eng"), codec=grammar))
-    assert "French elisions" in lacks.en
-
-
-# --- data ------------------------------------------------------------------------------------
-
-
-def test_every_corpus_is_listed(say, alone):
-    found = say("data")
-    assert [line.split()[0] for line in found.out.splitlines() if line[:1].strip()] == list(CORPORA)
-
-
-def test_a_file_is_counted(say, alone):
-    lines = ["Go.\tVa !", "Go.\tVas !", "no tab", "I run.\tJe cours.", "a\tb\tc", "\tx"]
-    Path("p.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    Path("t.tsv").write_text("Go.\tVa.\nYou swim.\tTu nages.\n", encoding="utf-8")
-    data = DataSettings(
-        corpus=None, train=("p.tsv",), validation=("t.tsv",), test=("t.tsv",), on_problem="skip"
-    )
-    skipped = Skipped()
-    parts = described(data, skipped)
-    train, test = parts["train"], parts["test"]
-    assert (train.num_pairs, train.twice, skipped.count) == (3, 1, 3)
-    assert train.source.words == {"go": 2, ".": 3, "i": 1, "run": 1}
-    assert train.source.num_tokens == 7
-    assert (train.source.length_at(0.5), train.source.length_at(1.0)) == (2, 3)
-    assert test.seen_in(train) == 1
-    assert test.source.share_unknown(train.source.words) == 2 / 5
-    said = say("data p.tsv --validation t.tsv --test t.tsv")
-    assert said.code == 0, said.err
-    for expected in (
-        "3 pairs of sentences",
-        "unknown words 40.0%",
-        "1 sources stand in the training",
-    ):
-        assert expected in said.out
-    for line, reason in ((3, "no tab"), (5, "2 tabs"), (6, "empty source")):
-        assert f"p.tsv:{line}: " in said.out
-        assert reason in said.out
-
-
-def test_words_are_those_of_the_language_whatever_its_code(say, alone):
-    """The kind: a code that nobody knew made one word of each sentence that has no blanks."""
-    assert cut("我用 Go 写。", "cmn") == cut("我用 Go 写。", "zh_TW") == (*"我用", "go", *"写。")
-    for text, code in (
-        ("東京へ行く", "jpn"),
-        ("กินข้าว", "tha"),
-        ("我读书", "qaa"),
-        ("ငါစား", "mya"),
-    ):
-        assert cut(text, code) == tuple(text)
-    assert cut("Vai a Roma, 3.5 km.", "it") == ("vai", "a", "roma,", "3.5", "km.")
-    Path("p.tsv").write_text("go on\t我们继续读书。\n" * 2, encoding="utf-8")
-    Path("t.tsv").write_text("go on\t我们读书。\n", encoding="utf-8")
-    for code in ("cmn", "ZH", "zh_Hans", "zh", "yue"):
-        said = say(f"data p.tsv --source eng --target {code} --test t.tsv")
-        assert said.code == 0, said.err
-        assert said.out.count("unknown words 0.0%") == 2, said.out
-        assert f"[eng → {code}]" in said.out
-
-
-def test_two_parallel_packed_files_and_the_same_in_one(say, alone):
-    pairs = [(f"word {n}", f"mot {n}") for n in range(60)]
-    Path("one.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs))
-    for name, side in (("a.gz", 0), ("b.gz", 1)):
-        Path(name).write_bytes(gzip.compress("".join(f"{p[side]}\n" for p in pairs).encode()))
-    one, two = (say(f"data {names}").out.partition("\n")[2] for names in ("one.tsv", "a.gz b.gz"))
-    assert one == two
-    assert "none of its sources stands in the training" in one
-
-
-def test_a_length_is_one_that_enough_sentences_do_not_exceed():
-    draw = random.Random(0)
-    lengths = [draw.randint(1, 20) for _ in range(101)]
-    side = Side(lengths=Counter(lengths))
-    for share in (0.1, 0.5, 0.95, 1.0):
-        found = side.length_at(share)
-        assert sum(length <= found for length in lengths) >= share * 101
-        assert sum(length < found for length in lengths) < share * 101
-
-
-def test_checksums_are_compared(say, alone, monkeypatch):
-    monkeypatch.setenv("ATTENTION_BOOK_DATA", str(alone))
-    missing = say("data multi30k-en-de --check")
-    assert missing.code == ExitCode.DATA
-    assert missing.out.count("missing") == 6
-    content = b"right"
-    file = CorpusFile("x", "", f"sha256:{hashlib.sha256(content).hexdigest()}", alone / "x")
-    assert state_of(file) == "missing"
-    file.path.write_bytes(b"wrong")
-    assert state_of(file) == "damaged"
-    file.path.write_bytes(content)
-    assert state_of(file) == "whole"
-    assert {each.path.parent for each in corpus_files("multi30k-en-fr")} == {alone / "multi30k"}
-
-
-def test_what_cannot_be_fetched_is_told(say, alone):
-    for line in ("data --fetch", "data grammar --check", "data pairs.tsv --fetch"):
-        assert say(line).code == ExitCode.WRONG_LINE
-    assert RunSettings().data.corpus in CORPORA
 
 
 # --- inspect --model -------------------------------------------------------------------------
@@ -480,11 +266,6 @@ def test_a_path_that_is_no_folder_is_told_in_chinese(say, alone, pretrained, pat
     found = say(["inspect", "--model", place, "the girl", "--lang", "zh"])
     assert found.code == ExitCode.RUN
     assert "英文原文" not in found.err
-
-
-def test_what_came_is_not_cut_where_it_has_a_colon():
-    told = in_chinese("config.json: x: expected a number above 0, got {'a': 1}")
-    assert told == "config.json: x：应为大于 0 的数，得到的是 {'a': 1}"
 
 
 def test_what_a_model_of_others_cannot_be_asked_is_said_in_one_line(say, alone, pretrained):
