@@ -228,7 +228,7 @@ def lookup_task(
 ) -> LookupBatch:
     """Draw tables of keys and labels, and queries that each ask for one key.
 
-    .. math:: q_i = R \\, k_{a(i)} + \\varepsilon_i,
+    .. math:: q_i = R \\, k_{r(i)} + \\varepsilon_i,
         \\qquad \\varepsilon_i \\sim N(0, \\text{noise}^2 I)
 
     The keys point in random directions and are all of length
@@ -246,7 +246,7 @@ def lookup_task(
         d_key: Features of a key and of a query.
         noise: Standard deviation of :math:`\\varepsilon`.
         num_labels: How many labels there are.
-        reach: The answer a(i) lies at most this far from position i; None: anywhere.
+        reach: The answer r(i) lies at most this far from position i; None: anywhere.
         rotated: False leaves R out: then a score that compares is right untrained.
         generator: The source of randomness; by default torch's global one.
 
