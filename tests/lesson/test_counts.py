@@ -39,7 +39,7 @@ def chapter(words=1500, sections="", opening=None):
         + f"# Title\n{opening}\n## {{zh}}`甲` {{en}}`A` {{core}}`8`\n\n:::{{en}}\n{text}\n:::\n"
         + "## {zh}`乙` {en}`B` {optional}`5`\n"
         + sections
-        + "## {zh}`小结` {en}`Summary`\n"
+        + "## {zh}`带走一句话` {en}`One line to keep`\n"
     )
 
 
@@ -64,7 +64,7 @@ def complaints(text):
         ("```{solution-start} e\n```\n:::{en}\nIt is.\n:::\n```{solution-end}\n```", 0, 0),
         (SOURCES, 0, 0),
         ("## {zh}`延伸阅读` {en}`Further reading`\n\n:::{en}\nA book.\n:::", 0, 0),
-        ("## {zh}`小结` {en}`Summary`\n\n:::{en}\nIn short.\n:::", 3, 2),
+        ("## {zh}`带走一句话` {en}`One line to keep`\n\n:::{en}\nIn short.\n:::", 6, 5),
     ],
 )
 def test_the_courses_words_are_counted_and_no_others(text, words, characters):

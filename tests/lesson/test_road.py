@@ -3,6 +3,7 @@
 import pickle
 import re
 
+import lesson
 import pytest
 from lesson import road
 from lesson.road import in_words
@@ -75,7 +76,8 @@ PAGES = {
 
 
 def make(folder):
-    extensions = ["bilingual", "website.figures", "evidence", "lesson"]
+    parts = [part for part in lesson.PARTS if part != "lesson.checks"]  # no whole chapters
+    extensions = ["bilingual", "website.figures", "evidence", *parts, "lesson.checks.counts"]
     book = make_book(folder, extensions, intro=INDEX, **PAGES)
     book.book.joinpath("_toc.yml").write_text(CONTENTS, encoding="utf8")
     return book

@@ -8,6 +8,8 @@ from lesson.checks import visible_cells
 from reference import short_source
 from tiny import HEADER, cell, make_book
 
+#: Those that look at cells and lengths; `telling` has tests of its own.
+CHECKS = [f"lesson.checks.{part}" for part in ("problems", "visible_cells", "counts")]
 WIDE = f"total = {' + '.join(str(n) for n in range(10, 30))}"
 CLAIM = "::::{claim} a-sum\n:::{zh}\n一。\n:::\n:::{en}\nOne.\n:::\n::::\n"
 OFFENDER = (
@@ -34,7 +36,7 @@ def book(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rules")
     book = make_book(
         folder,
-        ["bilingual", "evidence", "lesson.checks"],
+        ["bilingual", "evidence", *CHECKS],
         intro="# T\n",
         a=OFFENDER,
         b=HEADER + "# B\n\n" + cell(gluing(b=1)),

@@ -10,9 +10,8 @@ import yaml
 from lxml import html
 from parsed import tree
 
-AT_LEAST = 3
-# A chapter that is retold has a claim a section at most, where two numbers or a law carry it.
-AT_LEAST_RETOLD = 1
+# A chapter has a claim a section at most, where two numbers or a law carry it.
+AT_LEAST = 1
 RAW = re.compile(r"\{glue|`|\bNone\b|\bnan\b|\binf\b|[a-z]+_[a-z_]+(?=[:：]\.)|Traceback")
 
 
@@ -29,12 +28,6 @@ def numbered_chapters(root: Path) -> list[str]:
     return [chapter["file"] for part in parts for chapter in part["chapters"]]
 
 
-def at_least(root: Path, chapter: str) -> int:
-    source = (root / "book" / f"{chapter}.md").read_text(encoding="utf-8")
-    front = yaml.safe_load(source.split("---")[1])
-    return AT_LEAST_RETOLD if front.get("retold") else AT_LEAST
-
-
 def test_every_numbered_chapter_has_claims(root: Path, claims_page: html.HtmlElement) -> None:
     counts = {
         section.get("id").removeprefix("claims-"): len(section.xpath("./div[@id]"))
@@ -42,7 +35,7 @@ def test_every_numbered_chapter_has_claims(root: Path, claims_page: html.HtmlEle
     }
     chapters = numbered_chapters(root)
     few = {chapter: counts.get(chapter, 0) for chapter in chapters}
-    assert not {chapter: n for chapter, n in few.items() if n < at_least(root, chapter)}
+    assert not {chapter: n for chapter, n in few.items() if n < AT_LEAST}
     order = [chapter for chapter in counts if chapter in chapters]
     assert order == chapters
 

@@ -23,22 +23,22 @@ FAILED = Verdict(
 PASSED = Verdict("double", True, 3)
 ENGLISH = """\
 ✗ double: not yet. The result is wrong.
+Hint: For `x < 2` multiply.
 Given x:
     tensor([1., 2.])
 Expected:
     tensor([2., 4.])
 Got:
-    none
-Hint: For `x < 2` multiply."""
+    none"""
 CHINESE = """\
 ✗ double：还不对。结果不对。
+提示：`x < 2` 时是乘，不是加。
 输入 x：
     tensor([1., 2.])
 应得：
     tensor([2., 4.])
 得到：
-    无
-提示：`x < 2` 时是乘，不是加。"""
+    无"""
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +90,16 @@ def test_the_book_shows_both_languages_each_in_a_span_of_its_own(monkeypatch):
     rest = shown.text.replace("✗", "").replace("double", "")
     assert not re.search("[\u4e00-\u9fff]", rest)
     assert "tensor([2., 4.])" in rest
+
+
+def test_the_hint_comes_first_and_the_numbers_are_folded_unless_they_are_all_there_is():
+    fold = page(FAILED).select_one("details")
+    assert fold.summary
+    assert "tensor([2., 4.])" in fold.text
+    assert "open" not in fold.attrs
+    assert "multiply" in fold.find_previous_sibling("p").text
+    assert "open" in page(Verdict("double", False, 1, finding=FAILED.finding)).details.attrs
+    assert not page(PASSED).select("details")
 
 
 def test_the_book_follows_a_language_that_was_asked_for(monkeypatch):

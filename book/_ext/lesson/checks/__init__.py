@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Set up the register of chapters first: the checks write into it."""
-    for part in ("problems", "visible_cells", "counts", "retold"):
+    for part in ("problems", "visible_cells", "counts", "telling"):
         app.setup_extension(f"lesson.checks.{part}")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,7 +25,7 @@ from lesson.checks.problems import PROBLEMS, Problem, chapters, is_chapter
 from lesson.checks.source_lines import VERBATIM, Line, source_lines
 
 #: The English words of a chapter's course, at the least and at the most: one lecture.
-WORDS = (1000, 2200)
+WORDS = (1000, 1800)
 #: The mistakes that a course names at the most; further ones belong into notes on sources.
 MISTAKES = 2
 
@@ -46,7 +46,7 @@ ASIDE = {
     *VERBATIM,
 }
 #: Sections by their English titles: without a weight, and those outside the course.
-UNWEIGHED = ("Exercises", "Summary", "One line to keep", "Further reading")
+UNWEIGHED = ("Exercises", "One line to keep", "Further reading")
 OUTSIDE = ("Exercises", "Further reading")
 
 INLINE = re.compile(r"\{(?P<language>zh|en)\}(?P<ticks>`+)(?P<words>.+?)(?<!`)(?P=ticks)(?!`)")
@@ -215,10 +215,15 @@ def is_in_time(counts: Counts, named: dict[str, int]) -> bool:
     )
 
 
+def is_counted(app: Sphinx, page: str) -> bool:
+    """Is the page a chapter that has to keep bounds?"""
+    return is_chapter(app.env, page) and page not in app.config[OTHERS]
+
+
 def check(app: Sphinx, doctree: nodes.document) -> None:
     """Count a chapter, and note what is out of bounds."""
     page = app.env.docname
-    if is_chapter(app.env, page) and page not in app.config[OTHERS]:
+    if is_counted(app, page):
         counts = count(Path(app.env.doc2path(page)).read_text(encoding="utf8"))
         COUNTS.of(app.env)[page] = counts
         problems = PROBLEMS.of(app.env)[page]

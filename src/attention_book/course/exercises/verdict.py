@@ -23,6 +23,10 @@ GIVEN, EXPECTED, GOT = (
     Bilingual("得到", "Got"),
 )
 HINT = Bilingual("提示", "Hint")
+#: The line that is left of inputs and results while they are folded.
+ON_WHICH = Bilingual(
+    "在哪组输入上，应得什么，得到什么", "On which input, what was expected, and what came out"
+)
 #: The style stands in the markup: a notebook has no stylesheet of ours.
 LINE = '<p style="margin: 0.25rem 0">'
 BLOCK = (
@@ -53,7 +57,7 @@ class Finding:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict:
-    """Whether an answer is right; if not, what is wrong, on which input, and a hint.
+    """Whether an answer is right; if not, what is wrong, a hint, and on which input it shows.
 
     True in a condition if the answer passed. It prints in one language; the book's pages
     show it in the reader's.
@@ -94,11 +98,11 @@ class Verdict:
         language = reader_language(self.language)
         colon = "：" if language == "zh" else ": "
         lines = [f"{'✓' if self.passed else '✗'} {self.exercise}{colon}{self._outcome(language)}"]
+        if self.hint:
+            lines.append(f"{HINT.text(language)}{colon}{self.hint.text(language)}")
         for title, value in self._values():
             lines.append(f"{title.text(language)}{colon.rstrip()}")
             lines.append(textwrap.indent(shown(value, language), "    "))
-        if self.hint:
-            lines.append(f"{HINT.text(language)}{colon}{self.hint.text(language)}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -135,15 +139,19 @@ class Verdict:
             ("✓", "--book-tip, #2e8b57") if self.passed else ("✗", "--book-warning, #c46a1b")
         )
         parts = [f"{LINE}<strong>{mark} <code>{self.exercise}</code></strong> {say(outcome)}</p>"]
-        for title, value in self._values():
-            name = say(Bilingual(f"{title.zh}：", f"{title.en}:"))
-            if isinstance(value, Bilingual):
-                parts.append(f"{LINE}{name} {say(value)}</p>")
-            else:
-                parts.append(f"{LINE}{name}</p>{BLOCK}{html.escape(shown(value, 'en'))}</pre>")
         if self.hint:
             hint = say(Bilingual(f"{HINT.zh}：{self.hint.zh}", f"{HINT.en}: {self.hint.en}"))
             parts.append(f"{LINE}{hint}</p>")
+        values = []
+        for title, value in self._values():
+            name = say(Bilingual(f"{title.zh}：", f"{title.en}:"))
+            if isinstance(value, Bilingual):
+                values.append(f"{LINE}{name} {say(value)}</p>")
+            else:
+                values.append(f"{LINE}{name}</p>{BLOCK}{html.escape(shown(value, 'en'))}</pre>")
+        if values:
+            state = "" if self.hint else " open"  # without a hint the input has to tell
+            parts += [f"<details{state}><summary>{say(ON_WHICH)}</summary>", *values, "</details>"]
         frame = f"border-left: 0.25rem solid var({color}); padding-left: 0.9rem"
         return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
 

@@ -1,12 +1,10 @@
-"""What a retold chapter must obey: each rule complains of its offence, and of nothing else."""
+"""What a chapter must obey: each rule complains of its offence, and of nothing else."""
 
 import pytest
-from lesson.checks import retold
-from lesson.checks.counts import count
-from lesson.checks.retold import offences
+from lesson.checks import telling
+from lesson.checks.telling import offences
 from tiny import HEADER, cell, make_book
 
-RETOLD = HEADER.replace("kernelspec:", "retold: true\nkernelspec:")
 SETUP = cell(
     "import torch\nfrom attention_book.plotting import heatmap\nimport matplotlib.pyplot as plt",
     tags="[setup]",
@@ -20,11 +18,11 @@ BESIDE = EXERCISE.format("★")
 
 
 def chapter(
-    *cells, setup=SETUP, questions=retold.QUESTIONS, exercises=("● ★", "● ★★", "★★"), keep=KEEP
+    *cells, setup=SETUP, questions=telling.QUESTIONS, exercises=("● ★", "● ★★", "★★"), keep=KEEP
 ):
     """Return a chapter that obeys, unless it is told not to."""
     return (
-        f"{RETOLD}# T\n\n{setup}"
+        f"{HEADER}# T\n\n{setup}"
         + "".join(map(QUESTION.format, range(questions)))
         + SECTION
         + BESIDE
@@ -71,19 +69,11 @@ def test_the_first_cell_and_no_other_is_the_setup(setup):
     assert any("is the set-up" in each for each in told(cell("x = 1"), setup=setup))
 
 
-def test_too_many_words_of_the_core():
-    room = retold.WORDS - count(chapter()).words
-    prose = ":::{{en}}\n{}:::\n"
-    assert told(prose.format("word\n" * room)) == []
-    (problem,) = told(prose.format("word\n" * (room + 1)))
-    assert f"{retold.WORDS + 1} English words" in problem
-
-
 def test_too_much_code_but_not_in_exercises():
-    lines = "\n".join(f"x{n} = {n}\n" for n in range(retold.CODE_LINES))
+    lines = "\n".join(f"x{n} = {n}\n" for n in range(telling.CODE_LINES))
     assert told(cell(lines)) == []
     (problem,) = told(cell(lines), cell("y = 1"))
-    assert f"{retold.CODE_LINES + 1} lines of visible code" in problem
+    assert f"{telling.CODE_LINES + 1} lines of visible code" in problem
     solution = "```{solution-start} ex\n```\n{}```{solution-end}\n```\n"
     assert told(cell(lines), solution.replace("{}", cell("y = 1"))) == []
 
@@ -96,7 +86,7 @@ def test_one_fold_of_evidence_for_a_section():
 
 
 def test_too_few_questions():
-    assert told(questions=retold.QUESTIONS - 1) == ["3 questions, fewer than 4"]
+    assert told(questions=telling.QUESTIONS - 1) == ["3 questions, fewer than 4"]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +108,7 @@ def test_no_line_to_keep():
     assert "no section 'One line to keep'" in found
 
 
-def test_the_build_holds_retold_chapters_to_it_and_no_others(tmp_path):
+def test_the_build_holds_chapters_to_it_and_no_other_pages(tmp_path):
     text = chapter(
         cell("import os"), setup=cell("x = 1", tags="[setup]"), questions=0, exercises=()
     ).replace(BESIDE, "")
@@ -127,7 +117,8 @@ def test_the_build_holds_retold_chapters_to_it_and_no_others(tmp_path):
         ["bilingual", "evidence", "lesson.badges", "lesson.checks"],
         intro="# T\n",
         a=text,
-        b=text.replace("retold: true\n", ""),
+        b=text,
+        settings={"lesson_other_pages": ["b"]},
     )
     log = book.build(fails=True)
     for problem in ("an import in a cell that readers see", "0 questions, fewer than 4"):

@@ -1,8 +1,7 @@
-"""What a chapter obeys that has been told a second time; its front matter says ``retold: true``.
+"""How a chapter is told: little code, all of it a reader's, questions, and one line to keep.
 
 Its first cell is the set-up, folded; its other visible cells hold what a reader would type, and
-neither an import nor a plot nor anything of the book's own machinery. It is short, asks, and ends
-with one line to keep. Once every chapter is retold, this is what all chapters obey.
+neither an import nor a plot nor anything of the book's own machinery.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from evidence.code_cells import Cell, code_cells
 from sphinx.application import Sphinx
 
 from lesson.checks import counts
-from lesson.checks.problems import PROBLEMS, Problem, is_chapter
+from lesson.checks.problems import PROBLEMS, Problem
 from lesson.checks.source_lines import Line, source_lines
 from lesson.checks.visible_cells import is_visible
 
-#: The English words of the core and the lines of visible code, outside exercises, at the most.
-WORDS, CODE_LINES = 1800, 80
+#: The lines of visible code, outside exercises, at the most.
+CODE_LINES = 80
 #: The questions at the least; the exercises at the end at the most; those of them marked ``DO``.
 QUESTIONS, EXERCISES, TO_DO, DO = 4, 5, 2, "●"
 KEEP, AT_THE_END = "One line to keep", "Exercises"
@@ -33,7 +32,7 @@ PLOTS = re.compile(r"(attention_book\.plotting|matplotlib)\b")
 
 
 def offences(text: str, path: str) -> Iterator[Problem]:
-    """Yield where a retold chapter does not keep to the rules."""
+    """Yield where a chapter does not keep to the rules."""
     cells, lines = code_cells(text, path), list(source_lines(text))
     sections = [line for line in lines if counts.is_section(line)]
     yield from setup_first(cells)
@@ -42,7 +41,7 @@ def offences(text: str, path: str) -> Iterator[Problem]:
         for number, thing in sorted(set(machinery_in(cell, plots))):
             advice = "a reader would not type it: fold it with setup, evidence or hide-input"
             yield Problem(cell.first + number - 1, f"{thing} in a cell that readers see; {advice}")
-    yield from too_long(text, lines, cells)
+    yield from too_long(lines, cells)
     folds = sum("evidence" in cell.tags for cell in cells)
     if folds > len(sections):
         yield Problem(1, f"{folds} folds of evidence for {len(sections)} sections: one each")
@@ -97,9 +96,7 @@ def nodes_of(cell: Cell) -> Iterator[ast.AST]:
         return  # such as a magic of IPython's
 
 
-def too_long(text: str, lines: list[Line], cells: tuple[Cell, ...]) -> Iterator[Problem]:
-    if (words := counts.count(text).words) > WORDS:
-        yield Problem(1, f"the core has {words} English words, more than {WORDS}: cut, or make two")
+def too_long(lines: list[Line], cells: tuple[Cell, ...]) -> Iterator[Problem]:
     aside = {line.number for line in lines if {"exercise", "solution"} & set(line.inside)}
     shown = [cell for cell in cells if is_visible(cell) and cell.first not in aside]
     code = sum(bool(line.strip()) for cell in shown for line in cell.code.split("\n"))
@@ -126,9 +123,9 @@ def exercises_wrong(lines: list[Line]) -> Iterator[Problem]:
 
 
 def check(app: Sphinx, doctree: nodes.document) -> None:
-    """Note what a retold chapter has and should not, or lacks."""
+    """Note what a chapter has and should not, or lacks."""
     page = app.env.docname
-    if is_chapter(app.env, page) and app.env.metadata[page].get("retold"):
+    if counts.is_counted(app, page):
         path = Path(app.env.doc2path(page))
         PROBLEMS.of(app.env)[page] += offences(path.read_text(encoding="utf8"), str(path))
 
