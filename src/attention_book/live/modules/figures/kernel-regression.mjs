@@ -142,12 +142,12 @@ function explain({ state, numbers: { weights, answer, average, heard, truth, err
   if (state.points === "week") {
     const listed = weights.map((weight) => number(weight, 3)), plain = number(average, 1);
     return [
-      `第 ${query} 天猜 ${found} 页：第 1、2、4 天的权重是 ${listed.join("、")}。三天一样听，就是平均数 ${plain} 页；带宽越大，答案离它越近。`,
+      `第 ${query} 天猜 ${found} 页：第 1、2、4 天的权重是 ${listed.join("、")}。三天听得一样多，就是平均数 ${plain} 页；带宽越大，答案离它越近。`,
       `The guess for day ${query} is ${found} pages: days 1, 2 and 4 have the weights ${listed.join(", ")}. Listening to all three alike gives the average, ${plain} pages; the larger the bandwidth, the nearer the answer comes to it.`];
   }
   const [near, wrong, plain] = [truth, error, averageError].map((each) => number(each, 2));
   return [
-    `查询 ${query} 大约听了 ${number(heard, 1)} 个点，答 ${found}，真值是 ${near}。整条线的均方误差是 ${wrong}；谁也不看的平均数是 ${plain}。`,
+    `查询 ${query} 大约听了 ${number(heard, 1)} 个点，答 ${found}，真值是 ${near}。整条线的均方误差是 ${wrong}；不分远近的平均数是 ${plain}。`,
     `Query ${query} hears about ${number(heard, 1)} points and answers ${found}; the truth is ${near}. The mean squared error of the whole line is ${wrong}; that of the plain average, which ignores the query, is ${plain}.`];
 }
 
