@@ -24,7 +24,6 @@ from attention_book.course.datasets import (
     LookupBatch,
     RepeatedBatch,
     TimeSeries,
-    copy_once,
     copy_with_gaps,
     digit_images,
     embedded_repeat,
@@ -348,13 +347,6 @@ def test_what_is_known_follows_its_predecessor_again():
     assert texts.known.any(dim=1).all()
 
 
-def test_words_come_twice_with_fillers_between():
-    texts = copy_once(20, 100, num_words=12)
-    assert torch.equal(texts.words[:, :12], texts.words[:, -12:])
-    assert (texts.words[:, 12:-12] >= 32).all()
-    assert texts.known.sum() == 20 * 11
-
-
 # --- back-copying ------------------------------------------------------------------------------
 
 
@@ -645,7 +637,6 @@ ONE_EACH = "at least 1 each, and fewer than 1797 together"
             )
             for name in ("loss", "losses", "accuracy")
         ],
-        (lambda: copy_once(1, 9, num_words=5), r"num_words: expected at most 4, .* got 5"),
         (lambda: copy_with_gaps(0), "batch"),
         (lambda: BackcopyChain.draw(4), "num_triggers: expected less than 4, got 4"),
         (

@@ -15,7 +15,7 @@ NAMES = {
     "Jupyter", "SVG", "SGD", "Adam", "Nadaraya", "Watson", "REINFORCE", "softmax",
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
-    "MLA", "NTK", "YaRN", "RMSNorm", "SwiGLU", "GRU", "LSTM",
+    "MLA", "GQA", "NTK", "YaRN", "RoPE", "RMSNorm", "SwiGLU", "GRU", "LSTM",
     "Shaw", "KiB",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.

@@ -548,34 +548,6 @@ def copy_with_gaps(
     return RepeatedBatch(words, shown & (phase > 0) & (place >= size + gap))
 
 
-def copy_once(
-    batch: int, length: int, *, num_words: int = 12, generator: torch.Generator | None = None
-) -> RepeatedBatch:
-    """Draw texts that begin and end with the same words, and have fillers between.
-
-    Args:
-        batch: How many texts.
-        length: Words in each.
-        num_words: How many words come twice.
-        generator: The source of randomness; by default torch's global one.
-
-    >>> words = copy_once(1, 6, num_words=2).words
-    >>> torch.equal(words[:, :2], words[:, -2:])
-    True
-    """
-    check_sizes(batch=batch, length=length, num_words=num_words)
-    if length < 2 * num_words or num_words > NUM_CONTENT:
-        raise ValueError(
-            f"num_words: expected at most {min(length // 2, NUM_CONTENT)}, which fit twice into "
-            f"length={length}, got {num_words}"
-        )
-    words = _fillers((batch, length), generator)
-    content = torch.rand(batch, NUM_CONTENT, generator=generator).argsort(dim=1)[:, :num_words]
-    words[:, :num_words] = words[:, -num_words:] = content
-    known = (torch.arange(length) > length - num_words).expand(batch, -1)
-    return RepeatedBatch(words, known)
-
-
 def _fillers(shape: tuple[int, int], generator: torch.Generator | None) -> Tensor:
     return torch.randint(NUM_CONTENT, NUM_CONTENT + NUM_FILLERS, shape, generator=generator)
 
@@ -956,7 +928,6 @@ __all__ = [
     "RegressionData",
     "RepeatedBatch",
     "TimeSeries",
-    "copy_once",
     "copy_with_gaps",
     "digit_images",
     "embedded_repeat",

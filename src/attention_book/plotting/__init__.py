@@ -6,7 +6,7 @@ from attention_book.foundations.environment import from_extra
 with from_extra("plot", "matplotlib"):
     import matplotlib  # noqa: F401
 
-from attention_book.plotting.curves import bars, curves, dots, regression
+from attention_book.plotting.curves import bars, curves, regression
 from attention_book.plotting.heatmaps import heatmap, heatmaps
 
-__all__ = ["bars", "curves", "dots", "heatmap", "heatmaps", "regression"]
+__all__ = ["bars", "curves", "heatmap", "heatmaps", "regression"]
