@@ -23,7 +23,7 @@ from matplotlib import font_manager, ft2font
 
 from attention_book.foundations import visible_label
 from attention_book.foundations.bilingual import L
-from attention_book.plotting import bars, curves, dots, heatmap, heatmaps, style
+from attention_book.plotting import bars, curves, heatmap, heatmaps, style
 from attention_book.plotting.curves import svg_of_curves
 from attention_book.plotting.style import FONT_FAMILY, as_array, in_cell
 
@@ -224,7 +224,6 @@ def test_each_figure_has_the_fonts_of_its_letters():
             curves([1, 2], {"a": [1, 2]}, ylabel=word).yaxis.label,
             bars([word, "b"], [1, 2]).get_xticklabels()[0],
             bars([word, "b"], [1, 2], horizontal=True).get_yticklabels()[0],
-            dots([word], [[1.0, 2.0]]).get_yticklabels()[0],
         ):
             assert len(axes.get_fontfamily()) > len(FONT_FAMILY)
             axes.figure.canvas.draw()
