@@ -68,7 +68,7 @@ def test_a_bias_that_is_scaled_and_hidden_numbers_that_matter():
 def test_a_report_says_it_in_both_languages():
     report = examine(Kernel(broken_kernels.inverted, name="mine"))
     for language, words in (
-        ("zh", ["mine：违反", "常见的原因：mask-inverted：掩码读反了", "批量 1"]),
+        ("zh", ["mine：", "条性质不成立", "常见的原因：mask-inverted：掩码读反了", "批量 1"]),
         ("en", ["mine: ", "laws broken", "usual cause: mask-inverted: the mask"]),
     ):
         text = report.text(language)
