@@ -4,7 +4,8 @@
 
 Texts of one sentence a line (may be gzipped; the record was made from the English half of
 Multi30k). Every size is trained on every budget of tokens, each with a schedule of its own, with
-three seeds; what the file has already is not trained again. About 15 minutes on a free core.
+three seeds; what the file has already, of the same settings, is not trained again. About 15 minutes
+on a free core.
 """
 
 import argparse
@@ -49,7 +50,10 @@ def main() -> None:
         "runs": [],
     }
     if options.to.exists():
-        record["runs"] = json.loads(options.to.read_text(encoding="utf-8"))["runs"]
+        before = json.loads(options.to.read_text(encoding="utf-8"))
+        if before["settings"] != record["settings"]:
+            raise SystemExit(f"{options.to} was made with other settings: name another file")
+        record["runs"] = before["runs"]
     done = {(run["width"], run["budget"], run["seed"]) for run in record["runs"]}
     for seed, width, budget in product(SEEDS, WIDTHS, BUDGETS):
         if (width, budget, seed) in done:

@@ -15,8 +15,9 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 SITE, WRITTEN = "html", ".site"
-#: What was published last, a name a line.
-LIST = "published.txt"
+#: What was published last, a name a line. It stands beside the site: whoever deletes the doctrees
+#: keeps the list of what has to go.
+LIST = ".published.txt"
 
 
 def site_of(app: Sphinx) -> Path:
@@ -26,7 +27,7 @@ def site_of(app: Sphinx) -> Path:
 
 def publish(app: Sphinx) -> None:
     """Make the site what this build has written."""
-    written, site, note = Path(app.outdir), site_of(app), Path(app.doctreedir, LIST)
+    written, site, note = Path(app.outdir), site_of(app), Path(app.outdir).with_name(LIST)
     if written == site:
         return  # a project that writes elsewhere
     names = sorted(p.relative_to(written).as_posix() for p in written.rglob("*") if p.is_file())
