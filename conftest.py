@@ -9,8 +9,10 @@ from jaxtyping import install_import_hook
 from sybil import Document, Region, Sybil
 from sybil.parsers.myst import DocTestDirectiveParser, PythonCodeBlockParser, SkipParser
 
-# The extensions run inside Sphinx; tests/book covers them. What the build wrote is not source.
-collect_ignore = ["book/conf.py", "book/_ext", "book/_build", "benchmarks", "scripts", "audit"]
+# tests/book covers the extensions, which run inside Sphinx; tests/page_torch the torch of pages.
+# What the build wrote is not source.
+collect_ignore = ["book/conf.py", "book/_ext", "book/_build", "book/page_torch"]
+collect_ignore += ["benchmarks", "scripts", "audit"]
 
 # Before anything imports the package: the tests check the data too (foundations.strict).
 os.environ.setdefault("ATTENTION_BOOK_STRICT", "1")

@@ -1,0 +1,15 @@
+"""Names for annotations: a page has no mixed precision."""
+
+from ._missing import lookup
+
+
+class GradScaler:
+    """Not in the page's torch."""
+
+    def __init__(self, *args, **kwargs):
+        from ._missing import missing
+
+        raise missing("torch.amp.GradScaler")
+
+
+__getattr__ = lookup("amp", "torch.amp")
