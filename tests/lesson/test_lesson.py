@@ -83,6 +83,16 @@ See {{ref}}`sec-a`, {{ref}}`sec-first`, {{numref}}`fig-four`.
 {STAGES}
 
 {SOURCES}
+
+:::{{exercise}} {{zh}}`★ 一步` {{en}}`★ One step`
+:label: ex-short
+Take it.
+:::
+
+:::{{exercise}} {{zh}}`★★★ 一个晚上` {{en}}`★★★ An evening`
+:label: ex-long
+Take it.
+:::
 """
 
 INDEX = """# {zh}`书` {en}`Book`
@@ -92,6 +102,9 @@ page
 ```
 
 ```{sources-list}
+```
+
+```{hard-exercises}
 ```
 """
 
@@ -181,10 +194,18 @@ class TestAPage:
 
     def test_the_list_names_chapter_and_box(self, text: str, built: Any) -> None:
         index = built.page("index")
-        (chapter,) = find(index, of_class("sources-chapter"))
-        assert words(chapter, "en") == "This chapter"
+        for chapter in find(index, of_class("listed-chapter")):
+            assert words(chapter, "en") == "This chapter"
         (link,) = find(index, "//li//a[@href='page.html#sec-first']")
         assert words(link, "zh") == "谁先写的"
+
+    def test_the_exercises_of_three_stars_are_listed_and_no_other(
+        self, text: str, built: Any
+    ) -> None:
+        index = built.page("index")
+        (link,) = find(index, "//li//a[@href='page.html#ex-long']")
+        assert (words(link, "zh"), words(link, "en")) == ("★★★ 一个晚上", "★★★ An evening")
+        assert not find(index, "//a[contains(@href, 'ex-short')]")
 
     def test_stages_are_a_numbered_figure_with_a_list(self, text: str, built: Any) -> None:
         (figure,) = find(text, "//figure[@id='fig-four']")
@@ -210,14 +231,16 @@ def test_a_book_without_notes_says_so(project: Any) -> None:
     project.write(index=INDEX.replace("```{toctree}\npage\n```\n", ""))
     project.build()
     assert "No chapter has notes on sources yet." in project.page("index")
+    assert "No chapter has an exercise of three stars yet." in project.page("index")
 
 
 def test_the_list_follows_a_chapter_that_changes(project: Any) -> None:
     project.write(index=INDEX, page=PAGE)
     project.build()
-    project.write(page=PAGE.replace("谁先写的", "谁后写的"))
+    project.write(page=PAGE.replace("谁先写的", "谁后写的").replace("An evening", "A night"))
     project.build()
     assert "谁后写的" in project.page("index")
+    assert "A night" in project.page("index")
 
 
 ONE = "- 加法"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tiny_project import CONF, Project
 
-OURS = CONF.replace('"bilingual"]', '"bilingual", "website.figures", "lesson"]')
+OURS = CONF.replace('"bilingual"]', '"bilingual", "website.figures", "sphinx_exercise", "lesson"]')
 DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 360 90">
 <text class="always">0</text>
 <text data-stage="1">1</text>

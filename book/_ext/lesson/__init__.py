@@ -15,7 +15,7 @@ PARTS = (
     "lesson.road",
     "lesson.badges",
     "lesson.sources",
-    "lesson.sources_list",
+    "lesson.chapter_lists",
     "lesson.stages",
     "lesson.glossary_entries",
     "lesson.evidence_cells",
