@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "website": {"bilingual", "evidence"},
     "lesson": {"bilingual", "evidence"},
     "live": {"bilingual", "evidence"},
-    "questions": {"bilingual"},
+    "questions": {"bilingual", "live"},
 }
 
 

@@ -1,5 +1,7 @@
 """Questions as pages and notebooks show them, and what a build complains of."""
 
+import json
+import re
 from copy import deepcopy
 
 import nbformat
@@ -134,6 +136,59 @@ def test_a_number_that_is_given_is_the_first(site):
     assert "4 的几个？" in found
     assert "Of 4, how many?" in found
     assert "✓ 2.5 个 things 对，4。" in found
+
+
+def data_of(site, name):
+    (packed,) = box(site, name).xpath("./script[@type='application/json']")
+    return json.loads(packed.text)
+
+
+def test_the_data_of_each_kind(site):
+    assert data_of(site, "q-choice") == {
+        "id": "q-choice", "role": "check", "kind": "choice", "right": 1,
+    }  # fmt: skip
+    number = data_of(site, "q-number")
+    assert (number["variants"], number["tolerance"], number["right"]) == ([[2, None]], 0.5, 0)
+    assert data_of(site, "q-line")["lines"] == [1, 0]
+    row = data_of(site, "q-paint")
+    assert (row["paint"], row["values"], row["tolerance"]) == ("row", [[0.25, 0.75], None], 0)
+    assert data_of(site, "q-mask")["values"] == [[1, 0, 1, 1], None]
+    order = data_of(site, "q-order")["shown"]
+    shuffled = [words(item)[0] for item in box(site, "q-order").xpath("./ol/li")]
+    assert ["先再后"[place] for place in order] == shuffled
+    assert data_of(site, "q-say") == {"id": "q-say", "role": "check", "kind": "say"}
+
+
+def test_what_another_variant_is_given_stands_beside_its_answers(site):
+    assert data_of(site, "q-given")["variants"] == [[2.5, 7, None], [1, 8, None]]
+    found = box(site, "q-given")
+    (template,) = found.xpath("./template")
+    assert [[words(each) for each in variant] for variant in template] == [["5", "1", "8"]]
+    given = [words(each) for each in found.xpath(".//*[contains(@class, 'given-0')]")]
+    assert given == ["4"] * 4
+    assert [words(each) for each in found.xpath(".//*[contains(@class, 'given-1')]")] == ["2.5"]
+
+
+def test_a_page_with_questions_loads_their_scripts_and_no_other_does(book, site):
+    sources = [each.partition("?")[0] for each in site.xpath("//script/@src")]
+    ours = [each for each in sources if "questions/" in each]
+    assert ours == ["_static/questions/index.js", "_static/questions/core.js"]
+    assert "_static/questions" not in book.page("intro")
+
+
+def test_the_index_and_the_questions_of_a_page_stand_in_scripts(book, site):
+    folder = book.html / "_static" / "questions"
+    index = folder.joinpath("index.js").read_text(encoding="utf8")
+    found = json.loads(index.partition(" = ")[2].rstrip(";\n"))
+    assert found["titles"] == {"a": ["题", "T"]}
+    names = [f"q-{kind}" for kind in (*ALL_KINDS, "mask", "recall", "given")]
+    assert found["pages"] == {"a": names}
+    text = folder.joinpath("a.js").read_text(encoding="utf8")
+    boxes = json.loads(re.fullmatch(r'attentionBookQuestions.arrived\("a", (.*)\);\n', text)[1])
+    assert list(boxes) == names
+    for name, packed in boxes.items():
+        (alone,) = html.fragments_fromstring(packed)
+        assert words(alone) == words(box(site, name))
 
 
 def test_what_else_a_kind_shows(site):

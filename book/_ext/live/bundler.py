@@ -12,13 +12,28 @@ STYLES = LIVE / "modules" / "live.css"
 
 
 @cache
-def bundler() -> Any:
-    """Return the module that packs scripts."""
+def bundler(folder: Path | None = None) -> Any:
+    """Return the module that packs scripts.
+
+    With a folder it also finds modules there, under the folder's name: ``questions/store`` is
+    ``modules/store.mjs`` of the extension ``questions``.
+    """
     spec = importlib.util.spec_from_file_location("live_bundle", LIVE / "bundle.py")
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    if folder is not None:
+        theirs, name = module.text_of, folder.parent.name
+
+        def text_of(path: str) -> str:
+            """Return the source of a module."""
+            first, _, rest = path.partition("/")
+            if first == name:
+                return folder.joinpath(f"{rest}.mjs").read_text(encoding="utf8")
+            return str(theirs(path))
+
+        module.text_of = text_of
     return module
 
 

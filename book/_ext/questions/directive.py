@@ -1,35 +1,35 @@
 """The directive ``{question}``: what it asks, its options, and one fold with the answer.
 
-All of it is text, which needs no script and stands on paper as well. The box says by its classes
-and attributes what it asks, for scripts that would have it answered.
+All of it is text, which needs no script and stands on paper as well. What a script must know to
+have it answered stands at the end of the box (:mod:`questions.data`).
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
-from bilingual.environment import PerPage, reading_order
+from bilingual.environment import reading_order
 from bilingual.marks import Bilingual
 from bilingual.nodes import LanguageInline
 from docutils import nodes
 from docutils.parsers.rst import directives
+from docutils.parsers.rst.states import Struct
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.writers.html5 import HTML5Translator
 
-from questions import grammar
+from questions import data, grammar
+from questions.data import NAMES, QuestionData
 from questions.grammar import GIVEN, GLUED, Item, Question, Text
 
 logger = logging.getLogger(__name__)
 
 ANSWER = Bilingual(grammar.ANSWER.zh, grammar.ANSWER.en)
-
-#: The questions of each page, with their lines: names live as long as readers' progress.
-NAMES = PerPage[dict[str, int]]("question_names")
 
 
 class AnswerFold(nodes.General, nodes.Element):
@@ -49,13 +49,23 @@ class QuestionDirective(SphinxDirective):
         problems = list(grammar.complaints(question))
         if problems:
             return self.complain(name, problems)
-        values, given = self.numbers(question)
+        values, variants = self.numbers(question)
         if name in (names := NAMES.of(self.env).setdefault(self.env.docname, {})):
             self.complain(name, [(0, "the name is used twice")])
         names[name] = self.lineno
+        asked = [text for each in lines for text in GIVEN.findall(each)]
+        given = list(dict.fromkeys(asked)) if any(variants) else []
         if given:
-            question = grammar.read(name, question.options, [filled(each, given) for each in lines])
-        return [self.box(question, values)]
+            filled = [named(each, given, variants[0]) for each in lines]
+            question = grammar.read(name, question.options, filled)
+        box = self.box(question, values[0] if values else [])
+        if question.kind in ("number", "paint") and not values:
+            return [box]  # it has been complained of
+        box += (packed := QuestionData(data=data.of_question(question, values)))
+        for variant in variants[1:] if given else ():
+            words = [self.words(Text(same=as_given(variant, each))) for each in given]
+            packed += nodes.inline("", "", *(nodes.inline("", "", *each) for each in words))
+        return [box]
 
     def complain(self, name: str, problems: list[tuple[int, str]]) -> list[nodes.Node]:
         first = self.lineno + self.content_offset + 1
@@ -66,13 +76,13 @@ class QuestionDirective(SphinxDirective):
 
     # ---- the numbers ----------------------------------------------------------------------------
 
-    def numbers(self, question: Question) -> tuple[list[list[float]], dict[str, Any]]:
-        """Return the numbers of each answer, and those that the question is given at first.
+    def numbers(self, question: Question) -> tuple[list[list[list[float]]], list[dict[str, Any]]]:
+        """Return the numbers of each answer in each variant, and what each variant is given.
 
         Complain of answers that no cell gives, and of mistakes that are none.
         """
         if question.kind not in ("number", "paint"):
-            return [], {}
+            return [], []
         judged = [item for item in question.items if not item.is_other]
         variants: list[dict[str, Any]] = [{}]
         if "variants" in question.options:
@@ -83,13 +93,13 @@ class QuestionDirective(SphinxDirective):
             if not all(values) or len({len(each) for each in values}) != 1:
                 if all(values):
                     self.complain(question.name, [(0, "the answers have different lengths")])
-                return [], {}
+                return [], []
             found.append(values)
             right = next(n for n, item in enumerate(judged) if item.right)
             tolerance = float(question.options.get("tolerance", 0))
             for n, problem in grammar.answers_wrong(values, right, tolerance):
                 self.complain(question.name, [(judged[n].line, problem)])
-        return found[0], variants[0]
+        return found, variants
 
     def answer(self, question: Question, item: Item, variant: dict[str, Any]) -> list[float]:
         """Return the numbers of one answer; none if no cell gives them."""
@@ -145,7 +155,8 @@ class QuestionDirective(SphinxDirective):
         elif question.kind == "order":
             yield self.lettered(self.words(item.text) for item in question.shuffled())
         elif question.kind == "number":
-            yield nodes.paragraph("", "", nodes.Text("______ "), *self.words(question.unit))
+            words = self.words(question.unit)
+            yield nodes.paragraph("", "", nodes.Text("______ "), *words, classes=["question-blank"])
         elif question.kind == "paint":
             yield self.table(question, [])
 
@@ -187,7 +198,9 @@ class QuestionDirective(SphinxDirective):
         words: list[nodes.Node] = [nodes.Text(grammar.SIGNS[item.right] + " ")] if judged else []
         if shown:
             words += [nodes.strong("", "", *shown), nodes.Text(" ")]
-        return words + (self.words(item.reply) if item.reply else [])
+        if item.reply:
+            words.append(nodes.inline("", "", *self.words(item.reply), classes=["question-reply"]))
+        return words
 
     def table(self, question: Question, values: list[list[float]]) -> nodes.table:
         """Return an empty table to draw in, or the cells that may be seen."""
@@ -240,16 +253,36 @@ def flat(value: Any) -> list[float]:
     return [] if value is None or isinstance(value, str) else [float(value)]
 
 
-def filled(line: str, given: dict[str, Any]) -> str:
-    """Return a line with the numbers that it is given; in the list of answers, too."""
+def as_given(variant: dict[str, Any], given: tuple[str, str]) -> str:
+    """Return a number of a variant as the question writes it."""
+    name, form = given
+    value = variant.get(name, name)
+    return value if isinstance(value, str) else format(value, form or "g")
 
-    def number(found: Any) -> str:
-        value = given.get(found["name"], found[0])
-        if isinstance(value, str):
-            return value
-        return format(value, found["format"] or "g")
+
+def named(line: str, given: list[tuple[str, str]], variant: dict[str, Any]) -> str:
+    """Return a line with the numbers of a variant, each in the role that says which it is."""
+
+    def number(found: re.Match[str]) -> str:
+        which = found["name"], found["format"] or ""
+        return f"{{given}}`{given.index(which)} {as_given(variant, which)}`"
 
     return GIVEN.sub(number, line)
+
+
+class GivenRole(SphinxRole):
+    """A number that another variant of the question replaces: its place among them, the number."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        place, _, text = self.text.partition(" ")
+        node = nodes.inline("", "", classes=["given", f"given-{place}"])
+        here = self.inliner
+        memo = Struct(document=here.document, reporter=here.reporter, language=here.language)
+        outer = here.parent
+        inside, messages = here.parse(text, self.lineno, memo, node)
+        here.parent = outer
+        node += inside
+        return [node], messages
 
 
 def table(head: list[list[nodes.Node]], body: list[list[list[nodes.Node]]]) -> nodes.table:
@@ -301,6 +334,8 @@ def judge_names(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("bilingual.environment")
     app.add_node(AnswerFold, html=(visit_fold, depart_fold))
+    app.add_node(QuestionData, html=(data.visit, data.depart))
+    app.add_role("given", GivenRole())
     app.add_directive("question", QuestionDirective)
     NAMES.connect(app)
     app.connect("doctree-read", name_folds, priority=940)  # before the search collects
