@@ -102,7 +102,7 @@ function derivativeColumn({ derivatives }, x, room) {
 function saturation({ curve, push }, factor, width) {
   const bottom = pushAt(0), dot = { cx: factorAt(factor, width), cy: pushAt(push) };
   return [
-    label([`传回评分的梯度：向上共 ${signed(push)}`, `gradient passed back: ${signed(push)} upward`],
+    label([`传回评分的梯度：该升的共 ${signed(push)}`, `gradient passed back: ${signed(push)} upward`],
       { x: 24, y: CURVE.top - 16 }),
     svg("line", { class: "live-axis", x1: 24, x2: width - 16, y1: bottom, y2: bottom }),
     svg("polyline", { class: "live-stroke", points: curve.map((each, i) => `${factorAt(i / 10, width)},${pushAt(each)}`).join(" ") }),
