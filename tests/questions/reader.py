@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from live.bundler import bundler
 from py_mini_racer import MiniRacer
-
-from attention_book.live import bundle
+from questions.scripts import MODULES
 
 #: What a browser keeps: it can be forbidden to, be full, or be written by another tab.
 BROWSER = """
@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.engine = MiniRacer()
-        self.engine.eval(BROWSER + bundle.script(["questions/store", "questions/fsrs"]))
+        self.engine.eval(BROWSER + bundler(MODULES).script(["questions/store"]))
 
     def call(self, name: str, *arguments: Any, module: str = "store") -> Any:
         written = ", ".join(json.dumps(each) for each in arguments)

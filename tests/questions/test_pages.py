@@ -3,6 +3,7 @@
 import json
 import re
 from copy import deepcopy
+from itertools import permutations
 
 import nbformat
 import pytest
@@ -248,3 +249,80 @@ def test_a_notebook_has_each_question_as_text_and_its_answer_after_it(book, lang
         assert "{" not in part
         assert "✓" not in shown
         assert ("✓" in folded) == (kind in ("choice", "number", "line", "paint"))
+
+
+# ---- answered in a notebook --------------------------------------------------------------------
+
+#: An answer that is right, one that is a known mistake, and one that is none, for each kind.
+ANSWERS = {
+    "q-choice": ("b", "A", 2),
+    "q-number": (2.25, 7, "many"),
+    "q-line": ("b = a + a", 1, "c = 3"),
+    "q-paint": ([1, 3], [3, 1], [1, 2, 3]),
+    "q-mask": ([[1, 0], [True, 1]], [[0, 0], [0, 0]], [1]),
+    "q-given": ("5/2", 7, float("nan")),
+}
+
+
+@pytest.fixture(scope="module", params=["zh", "en"])
+def answered(book, request):
+    """Return the language of a notebook, and `answer` with the questions that it brings along."""
+    from attention_book.course import questions
+
+    path = book.html / "_notebooks" / request.param / "a.ipynb"
+    cells = {c.id: c for c in nbformat.read(path, as_version=4).cells}
+    before = dict(questions._questions)
+    exec(cells["questions"].source, {})
+    asked = [c.source for c in cells.values() if c.source.startswith("answer(")]
+    yield request.param, lambda *given: questions.answer(*given, language=request.param), asked
+    questions._questions.clear()
+    questions._questions.update(before)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_notebook_replies_to_an_answer_as_the_page_does(answered, name):
+    language, answer, asked = answered
+    right, mistake, nonsense = ANSWERS[name]
+    assert f'answer("{name}", ...)' in asked
+    reply = answer(name, right)
+    assert reply
+    assert repr(reply).startswith("✓")
+    reply = answer(name, mistake)
+    assert not reply
+    assert reply.right is False
+    assert repr(reply).startswith("✗")
+    for nothing in (nonsense, ..., None, [], {}, "", object()):
+        assert {"zh": "换成你的答案", "en": "in place of"}[language] in repr(answer(name, nothing))
+
+
+def test_replies_are_in_the_notebooks_language_with_the_numbers_of_the_book(answered):
+    language, answer, _ = answered
+    words = {"zh": ["少了。", "对，4。", "数。"], "en": ["Too few.", "Right, 4", "Count."]}[
+        language
+    ]
+    replies = [answer("q-choice", "A"), answer("q-given", 2.5), answer("q-given", 99)]
+    assert all(word in repr(reply) for word, reply in zip(words, replies, strict=True))
+    assert "改成" in repr(answer("q-line", 2)) or "Mended" in repr(answer("q-line", 2))
+
+
+def test_an_order_is_told_the_first_step_that_is_misplaced(answered):
+    _, answer, _ = answered
+    found = {"".join(order): answer("q-order", "".join(order)) for order in permutations("ABC")}
+    assert [bool(reply) for reply in found.values()].count(True) == 1
+    second_first = [reply for reply in found.values() if re.search("It waits|要等", repr(reply))]
+    assert len(second_first) == 2  # the second step stands first, whatever follows
+    assert not answer("q-order", "AAB")
+
+
+def test_own_words_are_compared_by_the_reader(answered):
+    language, answer, _ = answered
+    reply = answer("q-say", "Words.")
+    assert reply.right is None
+    words = {"zh": ["- 一点", "- 两点", "\n两点。"], "en": ["- one point", "\nTwo points."]}
+    assert all(each in repr(reply) for each in words[language])
+
+
+def test_an_unknown_question_names_the_nearest(answered):
+    _, answer, _ = answered
+    with pytest.raises(ValueError, match="no question 'q-numbr'; did you mean q-number"):
+        answer("q-numbr", 2)

@@ -32,6 +32,7 @@ from sphinx.util.math import get_node_equation_number
 
 from website.addresses import read_addresses
 from website.figures import svg_markup
+from website.notebook_questions import ANSWERING, TITLE, bringing, question_of
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +67,11 @@ TOOLS = Bilingual(
     " here, and prints it as `name = …`; `notebook.measure(name, value, above=…)` compares a"
     " result that depends on a training or a draw with its bound, and tells you whether it came"
     " out. `L(zh, en)` is a label in two languages, of which a notebook shows one.",
+)
+ANSWER_HERE = Bilingual(
+    "每道题下面的单元格 `answer(…)`，把 `...` 换成你的答案，书就答复你。",
+    " Below each question is a cell `answer(…)`. Put your answer in place of `...` and run it, and"
+    " the book replies.",
 )
 #: Colab shows a folded cell by the title in its first line: a comment, which changes no result.
 TITLES = {
@@ -108,6 +114,8 @@ class Page:
         self.waiting = list(CELLS.of(self.env)[page])  # not written yet
         self.depth = 0
         self.exercise, self.in_solution = "", False
+        self.questions: dict[str, dict[str, Any]] = {}
+        self.shows_numbers = False  # else a number of the run is called by its name
 
     def say(self, text: str) -> str:
         return pick(text, self.language)
@@ -151,6 +159,11 @@ class Page:
         found = [block for node in around for block in self.blocks(node)]
         return "\n\n".join(str(block) for block in found if isinstance(block, str) and block)
 
+    def markdown(self, *around: nodes.Node) -> str:
+        """Return blocks and words as one text."""
+        found = (self.inline(e) if isinstance(e, nodes.inline) else self.text(e) for e in around)
+        return "\n\n".join(text.strip() for text in found if text.strip())
+
     block_document = block_compound = block_legend = inside
 
     def block_section(self, node: nodes.section) -> Blocks:
@@ -170,9 +183,20 @@ class Page:
         if node.get("nb_element") == "cell_code":
             yield from self.cell(node)
         elif "question" in node["classes"]:
-            yield from ("---", *self.inside(node), "---")
+            yield from ("---", *self.question(node), "---")
         else:
             yield from self.inside(node)
+
+    def question(self, node: nodes.container) -> Blocks:
+        """Yield a question, a cell to answer it in, and its folded answer."""
+        self.shows_numbers = True
+        found = question_of(node, self.markdown)
+        self.shows_numbers = False
+        for child in node.children:
+            if found and type(child).__name__ == "AnswerFold":
+                self.questions[found["id"]] = found
+                yield Code(ANSWERING.format(name=found["id"]), folded=False)
+            yield from self.blocks(child)
 
     def cell(self, node: nodes.container) -> Blocks:
         """Yield a cell, after those before it that the page does not show, and its caption."""
@@ -321,7 +345,7 @@ class Page:
             return f"${node.astext().strip()}${node.get('closing', '')}"
         if isinstance(node, nodes.literal):
             return in_code(node.astext())
-        if "glued" in node:
+        if "glued" in node and not self.shows_numbers:
             return in_code(str(node["glued"]))
         if isinstance(node, nodes.reference):
             address = node.get("refuri") or f"#{node['refid']}"
@@ -354,8 +378,13 @@ class Page:
         install = INSTALL.format(requirement=self.at.requirement_of_notebooks)
         has_evidence = any("evidence" in cell.tags for cell in CELLS.of(self.env)[self.page])
         note = self.say(EXPORTED) + (self.say(FOLDED_CELLS) if has_evidence else "")
-        about = f"{self.links()}\n\n*{note}*\n\n{self.say(TOOLS)}"
+        hint = self.say(ANSWER_HERE) if self.questions else ""
+        about = f"{self.links()}\n\n*{note}*\n\n{self.say(TOOLS)}{hint}"
         cells = [code(install, id="install"), markdown(about, id="about")]
+        if self.questions:
+            metadata = dict(FOLD)
+            source = bringing(self.questions, self.say(TITLE))
+            cells.append(code(source, id="questions", metadata=metadata))
         for number, block in enumerate(own):
             if isinstance(block, Code):
                 metadata = dict(FOLD) if block.folded else {}
