@@ -170,11 +170,12 @@ def test_what_another_variant_is_given_stands_beside_its_answers(site):
     assert [words(each) for each in found.xpath(".//*[contains(@class, 'given-1')]")] == ["2.5"]
 
 
-def test_a_page_with_questions_loads_their_scripts_and_no_other_does(book, site):
+def test_every_page_shows_progress_and_a_page_with_questions_loads_more(book, site):
     sources = [each.partition("?")[0] for each in site.xpath("//script/@src")]
-    ours = [each for each in sources if "questions/" in each]
-    assert ours == ["_static/questions/index.js", "_static/questions/core.js"]
-    assert "_static/questions" not in book.page("intro")
+    names = [each.rpartition("/")[2] for each in sources if each.startswith("_static/questions/")]
+    assert names == ["index.js", "contents.js", "core.js"]
+    assert "_static/questions/contents.js" in book.page("intro")
+    assert "_static/questions/core.js" not in book.page("intro")
 
 
 def test_the_index_and_the_questions_of_a_page_stand_in_scripts(book, site):

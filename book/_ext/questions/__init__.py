@@ -19,6 +19,8 @@ def add_static(app: Sphinx, config: Config) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", add_static)
     app.add_css_file("questions.css", priority=910)  # over the book's own styles
+    app.add_css_file("today.css", priority=910)
     app.setup_extension("questions.directive")
+    app.setup_extension("questions.today")
     app.setup_extension("questions.scripts")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

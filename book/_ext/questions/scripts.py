@@ -26,8 +26,9 @@ from questions.data import NAMES, QuestionData
 
 MODULES = Path(__file__).parent / "modules"
 FOLDER = "questions"
-#: Each script, and the modules that it is made of with all that they import.
-SCRIPTS = {"core": ("store", "load", "index")}
+#: Each script, and the modules that it is made of with all that they import; what the script of
+#: all pages has, the others leave out.
+SCRIPTS = {"contents": ("contents",), "core": ("load",)}
 #: A box as it stands in a page: it ends with its data.
 BOX = re.compile(
     r'<div class="admonition question [^>]*? id="question-(?P<name>[\w-]+)">.*?'
@@ -43,18 +44,25 @@ def write(app: Sphinx, config: Config) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / FOLDER).mkdir(parents=True)
     for name, modules in SCRIPTS.items():
-        text = bundler(MODULES).script([f"{FOLDER}/{each}" for each in modules])
+        there = SCRIPTS["contents"] if name != "contents" else ()
+        text = bundler(MODULES).script(in_folder(modules), without=in_folder(there))
         (folder / FOLDER / f"{name}.js").write_text(text, encoding="utf8")
     config.html_static_path.append(str(folder))
+
+
+def in_folder(modules: tuple[str, ...]) -> list[str]:
+    return [f"{FOLDER}/{each}" for each in modules]
 
 
 def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Load what a page with questions needs."""
+    """Load what a page needs: all of them show progress in the contents."""
+    names = ["index", "contents"]
     if doctree is not None and next(doctree.findall(QuestionData), None) is not None:
-        for name in ("index", "core"):
-            app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
+        names.append("core")
+    for name in names:
+        app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
 
 def write_questions(app: Sphinx, exception: Exception | None) -> None:

@@ -7,9 +7,7 @@ import { due, isDue, onChange, progress } from "./store.mjs";
 export const pageName = () => /([\w-]+)(?:\.html)?$/.exec(location.pathname)?.[1] ?? "index";
 export const pageAddress = (page) => new URL(`../../${page}.html`, base).href;
 
-export function contents() {
-  const sidebar = document.querySelector(".bd-links");
-  if (!sidebar) return;
+function contents(sidebar) {
   const rings = [];
   for (const link of sidebar.querySelectorAll("a.reference")) {
     const ids = pages[pageOf(link)];
@@ -45,3 +43,6 @@ function ring(ids) {
     `(${done} of ${ids.length} questions answered${waiting ? `, ${waiting} due` : ""})`];
   return [drawing, el("span", { class: "question-hidden" }, both(words))];
 }
+
+const sidebar = globalThis.document?.querySelector(".bd-links");
+if (sidebar) contents(sidebar);

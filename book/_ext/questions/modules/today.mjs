@@ -1,7 +1,7 @@
 /* The page of today's questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
 import { both, el, freshId } from "../page/words.mjs";
 import { ankiText } from "./anki.mjs";
-import { contents, pageAddress } from "./contents.mjs";
+import { pageAddress } from "./contents.mjs";
 import { known, pages, titles } from "./index.mjs";
 import { load, made } from "./load.mjs";
 import { source } from "./opening.mjs";
@@ -10,7 +10,7 @@ import { SETTINGS, asFile, dayOf, due, dueDay, forgetAll, fromFile, isDue, lineO
 
 const ROUND = 10, FIRM = 21, MINUTES = 0.6;
 
-export function today(root) {
+function today(root) {
   const said = el("p", { class: "today-trouble", role: "status" }), stage = el("div", { class: "today-stage" });
   const progressed = el("div"), choice = el("div"), rest = el("div", {}, progressed, choice);
   let asking = false;
@@ -90,7 +90,8 @@ async function round(stage, { over, begin }) {
     mount(question, { reviewing: true, answered: ({ grade }) => {
       if (grade === 1 && !again) missed.push(id);
       next.disabled = from.hidden = false;
-    } }).focus();
+    } });
+    question.querySelector("button, input, textarea")?.focus();
   }
   function end() {
     const right = first - missed.length, left = due(known).length, words = el("div", { class: "today-end", tabindex: -1 });
@@ -201,7 +202,4 @@ function save(name, text, type) {
 }
 
 const root = globalThis.document?.querySelector(".today");
-if (root) {
-  contents();
-  today(root);
-}
+if (root) today(root);
