@@ -84,6 +84,7 @@ PUBLIC_MODULES = [
     f"{PACKAGE}.course.diagnosis",
     f"{PACKAGE}.course.models",
     f"{PACKAGE}.course.notebook",
+    f"{PACKAGE}.course.own_file",
     f"{PACKAGE}.live",
     f"{PACKAGE}.runs",
 ]
