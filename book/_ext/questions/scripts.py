@@ -28,7 +28,7 @@ MODULES = Path(__file__).parent / "modules"
 FOLDER = "questions"
 #: Each script, and the modules that it is made of with all that they import; what the script of
 #: all pages has, the others leave out.
-SCRIPTS = {"contents": ("contents",), "core": ("load",)}
+SCRIPTS = {"contents": ("contents",), "core": ("chapter",)}
 #: A box as it stands in a page: it ends with its data.
 BOX = re.compile(
     r'<div class="admonition question [^>]*? id="question-(?P<name>[\w-]+)">.*?'

@@ -1,0 +1,56 @@
+/* The questions of a page of the book. */
+import { both, el, freshId } from "../page/words.mjs";
+import { pageAddress } from "./contents.mjs";
+import { keep } from "./keep.mjs";
+import { opening } from "./opening.mjs";
+import { dataOf, mount } from "./question.mjs";
+import { onChange, progress, set, trouble } from "./store.mjs";
+import { veil } from "./veil.mjs";
+
+function chapter(boxes) {
+  const asked = boxes.map((root) => ({ root, id: dataOf(root).id, predicts: dataOf(root).role === "predict", open: null }));
+  for (const each of asked) mount(each.root, { answered: () => unveil(each) });
+  bar(asked.map(({ id }) => id), apply);
+  apply(progress().settings.mode);
+  keep({ folds: progress().settings.mode === "veil" });
+  if (progress().settings.mode !== "off") opening();
+
+  /** Fold what is to be guessed first, or nothing. */
+  function apply(mode) {
+    document.documentElement.dataset.questions = mode;
+    for (const each of asked) {
+      if (mode !== "veil") unveil(each);
+      else if (each.predicts && !each.open && !progress().cards[each.id]) each.open = veil(each.root);
+    }
+  }
+  function unveil(each) {
+    each.open?.();
+    each.open = null;
+  }
+}
+
+/** How far the reader is, and how much the questions may interfere. */
+function bar(ids, apply) {
+  const count = el("summary"), name = freshId(), warning = el("p", { role: "status", class: "question-note" });
+  const radio = (value, words) => el("label", {}, el("input", { type: "radio", name, value, change: () => {
+    set("mode", value);
+    apply(value);
+  } }), el("span", {}, both(words)));
+  const choices = [radio("veil", ["先猜再看：没猜之前，下文折起来", "Guess first: the text below stays folded until then"]),
+    radio("open", ["只出题，不折课文", "Ask, but fold nothing"]), radio("off", ["都收起来", "Put them away"])];
+  function show() {
+    const done = ids.filter((id) => progress().cards[id]).length;
+    count.replaceChildren(...both([`本页 ${ids.length} 题，答了 ${done} 题`, `${done} of this page's ${ids.length} questions answered`]));
+    for (const each of choices) each.firstChild.checked = each.firstChild.value === progress().settings.mode;
+    warning.replaceChildren(...(trouble() ? both(trouble()) : []));
+  }
+  const place = document.querySelector(".bd-article .opening") ?? document.querySelector(".bd-article h1");
+  place?.after(el("details", { class: "question-page" }, count,
+    el("fieldset", {}, el("legend", {}, both(["课文里的题", "Questions in the text"])), choices),
+    el("p", { class: "question-note" }, both(["答案只存在这个浏览器里，不发往任何地方。", "Answers are kept in this browser and sent nowhere."]), " ",
+      el("a", { href: pageAddress("today") }, both(["今日回顾", "Today's questions"])))), warning);
+  onChange(show);
+  show();
+}
+
+if (globalThis.document) chapter([...document.querySelectorAll(".bd-article .question.admonition")]);
