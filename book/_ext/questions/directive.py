@@ -142,7 +142,8 @@ class QuestionDirective(SphinxDirective):
         fold += self.blocks(question.closing)
         if about := question.options.get("about"):
             words = self.words(grammar.GO_BACK)
-            fold += nodes.paragraph("", "", *words, *self.inline(f"{{doc}}`/{about}`"))
+            words += self.inline(f"{{doc}}`/{about}`")
+            fold += nodes.paragraph("", "", *words, classes=["question-back"])
         box += fold
         return box
 
@@ -179,7 +180,8 @@ class QuestionDirective(SphinxDirective):
         yield made
         if repair := question.options.get("repair"):
             mended = nodes.literal("", repair)
-            yield nodes.paragraph("", "", *self.words(grammar.MENDED), nodes.Text(" "), mended)
+            words = [*self.words(grammar.MENDED), nodes.Text(" "), mended]
+            yield nodes.paragraph("", "", *words, classes=["question-mended"])
 
     def shown(self, question: Question, item: Item, values: list[float]) -> list[nodes.Node]:
         """Return an answer as its reply repeats it."""
@@ -270,6 +272,13 @@ def named(line: str, given: list[tuple[str, str]], variant: dict[str, Any]) -> s
     return GIVEN.sub(number, line)
 
 
+class RevealedDirective(SphinxDirective):
+    """``:::{revealed}``: here ends what a prediction folds, if no heading or question comes."""
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.container(classes=["revealed"])]
+
+
 class GivenRole(SphinxRole):
     """A number that another variant of the question replaces: its place among them, the number."""
 
@@ -336,6 +345,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(AnswerFold, html=(visit_fold, depart_fold))
     app.add_node(QuestionData, html=(data.visit, data.depart))
     app.add_role("given", GivenRole())
+    app.add_directive("revealed", RevealedDirective)
     app.add_directive("question", QuestionDirective)
     NAMES.connect(app)
     app.connect("doctree-read", name_folds, priority=940)  # before the search collects

@@ -5,6 +5,7 @@ The grammar knows nothing of Sphinx, so that the notebooks, which have none, rea
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -125,6 +126,15 @@ class Question:
 
     def right(self) -> Item | None:
         return next((item for item in self.items if item.right), None)
+
+    def mended(self) -> str:
+        """Return the listing of a ``line`` with its wrong line mended."""
+        lines, right = self.listing.split("\n"), self.right()
+        if right is not None and right.text.same in lines:
+            wrong = right.text.same
+            indent = wrong[: len(wrong) - len(wrong.lstrip())]
+            lines[lines.index(wrong)] = indent + self.options.get("repair", "").strip()
+        return "\n".join(lines)
 
     def shuffled(self) -> list[Item]:
         """Return the steps of an order, not as they belong; the same in every build."""
@@ -294,6 +304,11 @@ def of_the_kind(question: Question) -> Iterator[tuple[int, str]]:
         for each in items:
             if (number := listed.count(each.text.same.strip())) != 1:
                 yield each.line, f"{number} lines of the listing are {each.text.same!r}, not one"
+        for what, listing in (("", question.listing), (" as mended", question.mended())):
+            if not is_python(listing):
+                yield 0, f"the listing{what} is no Python"
+        if question.mended() == question.listing:
+            yield 0, "the listing is the same when it is mended"
     elif kind == "order":
         if len(items) < 3:
             yield 0, f"an order has three steps at least, not {len(items)}"
@@ -305,6 +320,14 @@ def of_the_kind(question: Question) -> Iterator[tuple[int, str]]:
             yield 0, f"two to four points to compare one's own words with, not {len(items)}"
         if not question.closing:
             yield 0, "no closing remark, a :::{zh} and a :::{en} after the list"
+
+
+def is_python(text: str) -> bool:
+    try:
+        ast.parse(text)
+    except SyntaxError:
+        return False
+    return True
 
 
 def is_number(text: str) -> bool:

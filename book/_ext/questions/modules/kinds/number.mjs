@@ -23,7 +23,8 @@ export function itemOf(numbers, values, right, tolerance) {
 
 export function number({ root, data, done, turn }) {
   const id = freshId(), hint = freshId();
-  const blank = root.querySelector(":scope > .question-blank"), unit = copied(blank.childNodes).slice(1);
+  const unit = copied(root.querySelector(":scope > .question-blank").childNodes);
+  unit[0].textContent = unit[0].textContent.replace(/^_+ /, "");
   const input = el("input", { id, type: "text", inputmode: "text", autocomplete: "off", autocapitalize: "off", spellcheck: "false", size: 9, "aria-describedby": hint });
   const go = check(answer), note = el("small", { id: hint, role: "status" });
   const element = el("form", { class: "question-number", submit: (event) => { event.preventDefault(); answer(); } },

@@ -19,7 +19,7 @@ export function judged({ paint, values, right, tolerance }, drawing) {
 }
 
 export function paint(host) {
-  const table = host.root.querySelector(":scope > :is(table, :has(> table))");
+  const table = [...host.root.children].find((each) => each.matches("table, :has(table)")); // it may scroll in a box
   table.classList.add("question-drawn");
   const cells = [...table.querySelectorAll("thead tr > *")], rows = [...table.querySelectorAll("tbody tr > :first-child")];
   return host.data.paint === "mask" ? mask(host, rows.map(wordsOf), cells.slice(1).map(wordsOf)) : bars(host, rows, cells);
