@@ -32,6 +32,7 @@ def test_what_is_read():
     assert found.items[2].reply == Text("不是数。", "Not a number.")
     assert found.items[1].line == ASK.count("\n") + 4
     assert question("line").listing == "a = 1\nb = a + a"
+    assert question("line").mended() == "a = 1\nb = a"
     assert question("number").items[1].is_other
     assert question("say").closing["en"][1] == ["Two points."]
     assert question("paint").names("columns") == [Text("甲", "A"), Text(same="B")]
@@ -70,6 +71,9 @@ def test_the_steps_of_an_order_are_shuffled_always_alike():
         ("number", {"tolerance": "few"}, ":tolerance: is a number"),
         ("number", {"unit": "个 |"}, ":unit: stands in one language only"),
         ("line", {"body": LINE.replace("[ ] `a = 1`", "[ ] `a = 2`")}, "0 lines of the"),
+        ("line", {"body": LINE.replace("a = 1", "a = = 1")}, "the listing is no Python"),
+        ("line", {"repair": "b = ("}, "the listing as mended is no Python"),
+        ("line", {"repair": "b = a + a"}, "the same when it is mended"),
         ("paint", {"body": PAINT.replace("{glue}`q_row`", "1, 2")}, "is typed"),
         ("paint", {"paint": "house"}, ":paint: is one of"),
         ("paint", {"paint": "mask"}, "a mask needs :rows:"),

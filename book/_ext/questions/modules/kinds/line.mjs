@@ -28,6 +28,6 @@ function inLines(listing) {
     });
   }
   if (!lines.at(-1).textContent) lines.pop();
-  listing.replaceChildren(...lines);
+  listing.replaceChildren(el("span", { class: "question-lines" }, lines)); // as wide as the widest
   return lines;
 }
