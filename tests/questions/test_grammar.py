@@ -120,3 +120,7 @@ def test_a_mistake_must_differ_from_the_answer_and_from_other_mistakes():
     ((place, problem),) = answers_wrong([[10], [60], [60]], right=0, tolerance=3)
     assert (place, "the same answer as mistake 2" in problem) == (2, True)
     assert list(answers_wrong([[1, 0, 1], [1, 1, 1]], right=0, tolerance=0)) == []
+    drawings = [[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.7]]
+    assert list(answers_wrong(drawings, right=0, tolerance=0.08)) == []
+    ((_, problem),) = answers_wrong(drawings, right=0, tolerance=0.08, paint="profile")
+    assert "within the tolerance" in problem

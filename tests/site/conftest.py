@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SITE = Path(os.environ.get("BOOK_HTML", ROOT / "book" / "_build" / "html"))
 #: A live figure; translators have tests of their own.
 LIVE = re.compile(r'<div id="([\w-]+)" data-live="(?!translator")')
 LANGUAGES = ("zh", "en", "both")
@@ -34,6 +33,7 @@ sys.path.append(str(Path(__file__).parent))
 sys.path.append(str(ROOT / "scripts"))
 
 from browser import MISSING, chromium  # noqa: E402
+from parsed import SITE  # noqa: E402
 
 
 def page_names() -> list[str]:
@@ -74,6 +74,33 @@ def site() -> Path:
             pytest.fail(f"no built site at {SITE}: run make book first")
         pytest.skip(f"no built site at {SITE}: run make book first")
     return SITE
+
+
+#: A reader who wants no text folded: what a test looks for is to be seen.
+FOLDS_NOTHING = """try {
+  const started = { version: 1, cards: {}, log: [], lines: {}, settings: { mode: "open" } };
+  localStorage["attention-book-questions"] ??= JSON.stringify(started);
+} catch { /* a page without a store */ }"""
+
+
+@pytest.fixture(scope="session")
+def browser(browser: Any) -> Any:
+    """The browser of a reader who has chosen that questions fold nothing.
+
+    For one who comes for the first time: ``type(browser).new_context(browser)``.
+    """
+
+    def with_choice(opened: Any) -> Callable[..., Any]:
+        def open_one(**options: Any) -> Any:
+            made = opened(**options)
+            made.add_init_script(FOLDS_NOTHING)
+            return made
+
+        return open_one
+
+    browser.new_context = with_choice(browser.new_context)
+    browser.new_page = with_choice(browser.new_page)
+    return browser
 
 
 @pytest.fixture(scope="session")

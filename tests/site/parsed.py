@@ -1,10 +1,14 @@
 """The pages of the built site, each parsed once for all tests that read it."""
 
+import os
 from collections import Counter
 from functools import cache
 from pathlib import Path
 
 from lxml import html
+
+#: The folder of the built site; `BOOK_HTML` names another.
+SITE = Path(os.environ.get("BOOK_HTML", Path(__file__).parents[2] / "book" / "_build" / "html"))
 
 
 @cache

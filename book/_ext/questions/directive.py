@@ -97,7 +97,8 @@ class QuestionDirective(SphinxDirective):
             found.append(values)
             right = next(n for n, item in enumerate(judged) if item.right)
             tolerance = float(question.options.get("tolerance", 0))
-            for n, problem in grammar.answers_wrong(values, right, tolerance):
+            paint = question.options.get("paint", "")
+            for n, problem in grammar.answers_wrong(values, right, tolerance, paint):
                 self.complain(question.name, [(judged[n].line, problem)])
         return found, variants
 

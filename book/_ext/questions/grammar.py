@@ -334,21 +334,31 @@ def is_number(text: str) -> bool:
     return bool(re.fullmatch(r"\d+(\.\d+)?", text))
 
 
+def apart(paint: str, one: Sequence[float], other: Sequence[float]) -> float:
+    """Return how far two drawings, or two numbers, are from each other.
+
+    What a row has in the wrong columns, the mean gap of a profile, the cells of a mask; the page
+    judges by the same measure (``modules/kinds/paint.mjs``).
+    """
+    gaps = [abs(a - b) for a, b in zip(one, other, strict=True)]
+    return sum(gaps) / {"row": 2, "profile": len(gaps)}.get(paint, 1)
+
+
 def answers_wrong(
-    values: Sequence[Sequence[float]], right: int, tolerance: float
+    values: Sequence[Sequence[float]], right: int, tolerance: float, paint: str = ""
 ) -> Iterator[tuple[int, str]]:
     """Yield the mistakes that cannot be told from the right answer or from one another.
 
     ``values``: of each item its number, or the numbers of its drawing.
     """
 
-    def apart(one: int, other: int) -> float:
-        return max(abs(a - b) for a, b in zip(values[one], values[other], strict=True))
+    def gap(one: int, other: int) -> float:
+        return apart(paint, values[one], values[other])
 
     for n in range(len(values)):
-        if n != right and apart(n, right) <= tolerance:
+        if n != right and gap(n, right) <= tolerance:
             yield n, "the mistake is within the tolerance of the answer"
-        elif twin := next((m for m in range(n) if m != right and apart(m, n) < 1e-9), None):
+        elif twin := next((m for m in range(n) if m != right and gap(m, n) < 1e-9), None):
             yield n, f"the same answer as mistake {twin + 1}"
 
 

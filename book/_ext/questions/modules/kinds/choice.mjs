@@ -5,6 +5,7 @@ export function choice({ root, data, replies, done }) {
   const list = root.querySelector(":scope > ol"), items = [...list.children];
   // In the fold an answer was a letter: now it is its words.
   replies.forEach((reply, item) => {
+    items[item].dataset.item = item;
     const words = document.createElement("strong");
     words.append(...wordsOf(items[item]));
     reply.querySelector(".question-reply")?.before(words, " ");

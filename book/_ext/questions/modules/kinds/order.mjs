@@ -5,7 +5,8 @@ import { button, check, lock, shuffle } from "../parts.mjs";
 export function order({ root, data, done }) {
   const list = root.querySelector(":scope > ol"), shown = [...list.children];
   const steps = data.shown.map((_, step) => shown[data.shown.indexOf(step)]);
-  for (const step of steps) {
+  for (const [item, step] of steps.entries()) {
+    step.dataset.item = item;
     const id = freshId();
     const move = (by, sign, words) => {
       const made = button({ id: freshId(), "aria-labelledby": "" }, () => {
