@@ -75,6 +75,7 @@ class ExitCode(IntEnum):
     DATA = 3
     RUN = 4
     MACHINE = 5
+    OWN_FILE = 6
     INTERRUPTED = 130
 
 
@@ -91,6 +92,7 @@ MEANINGS: dict[ExitCode, Bilingual] = {
         "机器上缺东西（GPU、可选依赖、磁盘空间）",
         "the machine lacks something (a GPU, an extra, room on the disk)",
     ),
+    ExitCode.OWN_FILE: Bilingual("自己的文件还不对", "the file of your own does not hold yet"),
     ExitCode.INTERRUPTED: Bilingual("被 Ctrl-C 打断", "interrupted (Ctrl-C)"),
 }
 

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
+from attention_book.cli.course import course
 from attention_book.cli.data import data
 from attention_book.cli.errors import DEBUG_VARIABLE, MEANINGS, ExitCode, Failure, failure_of
 from attention_book.cli.evaluate import evaluate
@@ -157,7 +158,7 @@ def _told(failure: Failure) -> int:
 @option("--version", is_flag=True, help=Bilingual("显示版本号。", "Show the version."))
 @click.pass_context
 def program(context: click.Context, version: bool) -> None:
-    """Train, translate, evaluate, inspect, export, data."""
+    """Train, translate, evaluate, inspect, export, data, course."""
     if version:
         tell(f"attention-book {sys.modules['attention_book'].__version__}")
         context.exit()
@@ -166,5 +167,5 @@ def program(context: click.Context, version: bool) -> None:
         tell("\n".join(in_columns(rows)))
 
 
-for _command in (train, translate, evaluate, inspect, export, data):
+for _command in (train, translate, evaluate, inspect, export, data, course):
     program.add_command(_command)

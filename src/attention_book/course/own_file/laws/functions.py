@@ -123,6 +123,10 @@ def weights_formula(my: Any) -> Iterator[Case]:
             if empty:
                 mask[1] = False
             low = s.masked_fill(~mask, -1e9)
+
+            def hidden(where: Tensor) -> Tensor:
+                return s.masked_fill(where, -math.inf).softmax(-1)
+
             about = ("有一行什么也看不见", "one row may see nothing") if empty else None
             yield case(
                 {"scores": s, "mask": mask},
@@ -130,6 +134,8 @@ def weights_formula(my: Any) -> Iterator[Case]:
                 plain_weights(s, mask),
                 about,
                 mask_inverted=lambda: plain_weights(s, ~mask),
+                mask_inverted__first=lambda: hidden(mask).masked_fill(~mask, 0),
+                mask_inverted__last=lambda: hidden(~mask).masked_fill(mask, 0),
                 mask_inverted_nan=lambda: s.masked_fill(mask, -math.inf).softmax(-1),
                 mask_ignored=lambda: softmax(s),
                 zeros_before=lambda: softmax(s * mask),
