@@ -252,6 +252,19 @@ def test_a_notebook_has_each_question_as_text_and_its_answer_after_it(book, lang
         assert ("✓" in folded) == (kind in ("choice", "number", "line", "paint"))
 
 
+def test_every_question_is_a_card_in_each_language(book):
+    text = book.html.joinpath("_static/questions/cards.js").read_text(encoding="utf8")
+    cards = json.loads(re.fullmatch(r'attentionBookQuestions.arrived\("cards", (.*)\);\n', text)[1])
+    assert [card["id"] for card in cards][: len(ALL_KINDS)] == [f"q-{kind}" for kind in ALL_KINDS]
+    for card in cards:
+        for language, asked, others in (("zh", "几个？", "How"), ("en", "ow many?", "几")):
+            front, back = card[language]["front"], card[language]["back"]
+            assert asked in front
+            assert back
+            assert others not in front + back
+            assert "class=" not in front + back
+
+
 # ---- answered in a notebook --------------------------------------------------------------------
 
 #: An answer that is right, one that is a known mistake, and one that is none, for each kind.

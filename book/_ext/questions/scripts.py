@@ -22,16 +22,19 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
+from questions.cards import card_of
 from questions.data import NAMES, QuestionData
+from questions.today import is_today
 
 MODULES = Path(__file__).parent / "modules"
 FOLDER = "questions"
 #: Each script, and the modules that it is made of with all that they import; what the script of
 #: all pages has, the others leave out.
-SCRIPTS = {"contents": ("contents",), "core": ("chapter",)}
-#: A box as it stands in a page: it ends with its data.
+SCRIPTS = {"contents": ("contents",), "core": ("chapter",), "today": ("today",)}
+#: A box as it stands in a page: it ends with its data. (One that was complained of has none.)
 BOX = re.compile(
-    r'<div class="admonition question [^>]*? id="question-(?P<name>[\w-]+)">.*?'
+    r'<div class="admonition question [^>]*? id="question-(?P<name>[\w-]+)">'
+    r'(?:(?!<div class="admonition question ).)*?'
     r'<script type="application/json">[^<]*</script>\s*'
     r'(?:<template class="question-variants">.*?</template>\s*)?</div>',
     re.S,
@@ -61,6 +64,8 @@ def load(
     names = ["index", "contents"]
     if doctree is not None and next(doctree.findall(QuestionData), None) is not None:
         names.append("core")
+    if doctree is not None and is_today(doctree):
+        names.append("today")
     for name in names:
         app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
 
@@ -72,9 +77,13 @@ def write_questions(app: Sphinx, exception: Exception | None) -> None:
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     packed = {"index": f"globalThis.attentionBookQuestions = {as_json(index(app.env))};\n"}
+    cards = []
+    titles = index(app.env)["titles"]
     for page in with_questions(app.env):
         boxes = dict(boxes_of(Path(app.outdir, f"{page}.html").read_text("utf8"), page))
         packed[page] = f"attentionBookQuestions.arrived({as_json(page)}, {as_json(boxes)});\n"
+        cards += [card_of(box, page, titles[page]) for box in boxes.values()]
+    packed["cards"] = f"attentionBookQuestions.arrived({as_json('cards')}, {as_json(cards)});\n"
     for old in folder.glob("*.js"):
         if old.stem not in (*packed, *SCRIPTS):
             old.unlink()
