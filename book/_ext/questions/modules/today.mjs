@@ -90,8 +90,7 @@ async function round(stage, { over, begin }) {
     mount(question, { reviewing: true, answered: ({ grade }) => {
       if (grade === 1 && !again) missed.push(id);
       next.disabled = from.hidden = false;
-    } });
-    question.querySelector("button, input, textarea")?.focus();
+    } }).focus();
   }
   function end() {
     const right = first - missed.length, left = due(known).length, words = el("div", { class: "today-end", tabindex: -1 });
