@@ -12,7 +12,8 @@ import torch
 
 TARGET = Path(__file__).resolve().parents[1] / "book" / "page_torch" / "_names.py"
 MODULES = [
-    *("torch", "amp", "autograd", "cuda", "linalg", "nn", "nn.functional", "nn.init", "nn.utils"),
+    *("torch", "amp", "autograd", "cuda", "linalg", "nn", "nn.functional", "nn.init"),
+    *("nn.parallel", "nn.utils"),
     *("optim", "overrides", "special", "utils"),
 ]
 

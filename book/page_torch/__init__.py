@@ -20,7 +20,6 @@ from ._creation import (
     empty,
     empty_like,
     eye,
-    from_numpy,
     full,
     full_like,
     linspace,
@@ -30,7 +29,6 @@ from ._creation import (
     normal,
     ones,
     ones_like,
-    poisson,
     rand,
     rand_like,
     randint,
@@ -49,6 +47,9 @@ from ._dtypes import (
     NAMES as _DTYPE_NAMES,
 )
 from ._dtypes import (
+    STRIDED as _STRIDED,
+)
+from ._dtypes import (
     Size,
     bool_,
     device,
@@ -57,6 +58,8 @@ from ._dtypes import (
     get_default_dtype,
     iinfo,
     inf,
+    layout,
+    memory_format,
     nan,
     promote_types,
     set_default_dtype,
@@ -84,11 +87,9 @@ from ._tensor import Tensor
 
 __version__ = "2.13.0+page"
 e, pi = 2.718281828459045, 3.141592653589793
-strided, contiguous_format, preserve_format = (
-    "torch.strided",
-    "torch.contiguous_format",
-    "torch.preserve_format",
-)
+strided = _STRIDED
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
 newaxis = None
 
 for _name, _type in _DTYPE_NAMES.items():
@@ -141,6 +142,14 @@ from . import (
 
 layer_norm = nn.functional.layer_norm_raw
 dropout = nn.functional.dropout
+
+
+def get_default_device():
+    return device("cpu")
+
+
+def _is_functional_tensor(x):
+    return False
 
 
 def get_num_threads():

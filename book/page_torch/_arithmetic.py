@@ -216,21 +216,28 @@ def _rest(x, y):
 
 
 def remainder(a, b):
+    number = not isinstance(a, Tensor)
     a, b, dtype = _same(a, b)
-    return _apply(
-        "RemainderBackward0",
-        _rest,
-        dtype,
-        a,
-        b,
-        _both(a, b, lambda g: g, lambda g: -g * floor_divide(a, b)),
-    )
+    if dtype is bool_:
+        raise NotImplementedError("\"remainder_cpu\" not implemented for 'Bool'")
+
+    def for_b(g):
+        if number:
+            raise RuntimeError("derivative for aten::remainder is not implemented")
+        return -g * floor_divide(a, b)
+
+    return _apply("RemainderBackward0", _rest, dtype, a, b, _both(a, b, lambda g: g, for_b))
 
 
 def fmod(a, b):
     a, b, dtype = _same(a, b)
 
+    if dtype is bool_:
+        raise NotImplementedError("\"fmod_cpu\" not implemented for 'Bool'")
+
     def rest(x, y):
+        if y == 0 and dtype.kind < 2:
+            raise RuntimeError("ZeroDivisionError")
         if y == 0 or math.isinf(x):
             return nan
         return math.fmod(x, y) if dtype.kind == 2 else int(math.fmod(x, y))
@@ -247,25 +254,26 @@ def fmod(a, b):
 
 def _power(x, y):
     try:
-        return x**y if x >= 0 or y == int(y) else nan
+        return math.pow(x, y)
     except OverflowError:
-        if math.isinf(y):
-            return _infinite_power(x, y)
-        return -inf if x < 0 and y % 2 else inf
-    except ZeroDivisionError:
-        return inf
-    except ValueError:
-        return nan if y != y else math.nan
+        return -inf if x < 0 and y % 2 == 1 else inf
+    except ValueError:  # zero to a negative power, or a root of a negative number
+        return math.copysign(inf, x if y % 2 == 1 else 1) if x == 0 else nan
 
 
-def _infinite_power(x, y):
-    if abs(x) == 1:
-        return 1.0
-    return inf if (abs(x) > 1) == (y > 0) else 0.0
+def _whole_power(x, y):
+    if y >= 0:
+        return x**y
+    return x ** (-y) if abs(x) == 1 else 0
 
 
 def pow_(a, b):
+    exact = b
     a, b, dtype = _same(a, b)
+    if not isinstance(a, Tensor):
+        a = dtype.fit([a])[0]
+    if dtype.kind == 2 and not isinstance(exact, Tensor):
+        b = float(exact)  # an exponent is not rounded
     if dtype.kind == 1 and not isinstance(b, Tensor) and b < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
 
@@ -275,12 +283,14 @@ def pow_(a, b):
         return (g * (b * pow_(a, b - 1))).masked_fill(b == 0, 0.0)
 
     def for_b(g):
-        base = a if isinstance(a, Tensor) else as_tensor(float(a))
+        base = a if isinstance(a, Tensor) else as_tensor(float(a)).to(dtype)
         made = pow_(a, b)
         return (g * made * base.log()).masked_fill((base == 0) & (b >= 0), 0.0)
 
-    whole = _power if dtype.kind == 2 else lambda x, y: x**y if y >= 0 else int(x**y)
-    return _apply("PowBackward0", whole, dtype, a, b, _both(a, b, for_a, for_b))
+    if dtype is bool_:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    function = _power if dtype.kind == 2 else _whole_power
+    return _apply("PowBackward0", function, dtype, a, b, _both(a, b, for_a, for_b))
 
 
 def float_power(a, b):
@@ -304,14 +314,15 @@ def _need_tensors(name, a, b):
             )
 
 
-def _half_each(name, function, ahead):
+def _half_each(name, function, behind):
+    """Return an operation whose gradient goes to the operand that is not behind; half to each."""
+
     def compare(a, b):
         _need_tensors(name.lower()[:7], a, b)
         a, b, dtype = _same(a, b)
 
         def share(g, x, y):
-            equal = (a == b).to(g.dtype) / 2
-            return g * (ahead(x, y).to(g.dtype) + equal)
+            return (g / 2).where(a == b, g).masked_fill(behind(x, y), 0.0)
 
         return _apply(
             name,
@@ -325,8 +336,8 @@ def _half_each(name, function, ahead):
     return compare
 
 
-maximum = _half_each("MaximumBackward0", _larger, lambda x, y: x > y)
-minimum = _half_each("MinimumBackward0", _smaller, lambda x, y: x < y)
+maximum = _half_each("MaximumBackward0", _larger, lambda x, y: x < y)
+minimum = _half_each("MinimumBackward0", _smaller, lambda x, y: x > y)
 fmax, fmin = maximum, minimum
 
 
@@ -410,9 +421,9 @@ def logical_not(x):
 def _bitwise(name, function):
     def combine(a, b):
         a, b, dtype = _same(a, b)
+        columns, shape = _spread_out(a, b)
         if dtype.kind == 2:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TITLES[dtype]}'")
-        columns, shape = _spread_out(a, b)
         return make(list(map(function, *columns)), shape, dtype)
 
     return combine

@@ -7,7 +7,7 @@ from . import _graph
 from ._arithmetic import _spread_out, result_type
 from ._broadcast import broadcast_shape, expand_to, sum_to, wrap_dim
 from ._creation import as_tensor
-from ._dtypes import TITLES, bool_, int64
+from ._dtypes import C_NAMES, TITLES, bool_, int64
 from ._graph import record
 from ._tensor import Tensor, collect, flat, make, new
 
@@ -46,7 +46,7 @@ def where(condition, input=None, other=None):
 
 def masked_fill(x, mask, value):
     if not isinstance(mask, Tensor) or mask.dtype is not bool_:
-        got = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+        got = C_NAMES[mask.dtype] if isinstance(mask, Tensor) else type(mask).__name__
         raise RuntimeError(
             f"masked_fill_ only supports boolean masks, but got mask with dtype {got}"
         )

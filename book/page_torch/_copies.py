@@ -137,6 +137,13 @@ def pick(x, dim, rows):
 
 def index_select(x, dim, index):
     dim = wrap_dim(dim, x.dim())
+    if x.dim() == 0:
+        if index.numel() != 1:
+            raise RuntimeError(
+                "index_select(): Index to scalar can have only 1 value, got"
+                f" {index.numel()} value(s)"
+            )
+        return index_select(x.reshape(1), 0, index.reshape(1)).reshape(())
     for each in flat(index):
         if not 0 <= each < x.shape[dim]:
             raise IndexError("index out of range in self")
@@ -164,6 +171,8 @@ def roll(x, shifts, dims=None):
     shifts = [shifts] if isinstance(shifts, int) else list(shifts)
     dims = [dims] if isinstance(dims, int) else list(dims)
     for shift, dim in zip(shifts, dims, strict=True):
+        if x.dim() == 0:
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         dim = wrap_dim(dim, x.dim())
         size = x.shape[dim]
         x = pick(x, dim, [(i - shift) % size for i in range(size)])
@@ -177,16 +186,16 @@ def rot90(x, k=1, dims=(0, 1)):
 
 
 def tril(x, diagonal=0):
-    return _triangle(x, lambda row, column: column - row <= diagonal)
+    return _triangle("tril", x, lambda row, column: column - row <= diagonal)
 
 
 def triu(x, diagonal=0):
-    return _triangle(x, lambda row, column: column - row >= diagonal)
+    return _triangle("triu", x, lambda row, column: column - row >= diagonal)
 
 
-def _triangle(x, kept):
+def _triangle(name, x, kept):
     if x.dim() < 2:
-        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
     rows, columns = x.shape[-2:]
     once = [kept(row, column) for row in range(rows) for column in range(columns)]
     mask = new(once, (rows, columns), bool_)

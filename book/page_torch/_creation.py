@@ -39,9 +39,9 @@ def _nested(data, depth=0):
     kind = dtype_of(data)
     if kind is None:
         if hasattr(data, "item") and hasattr(data, "shape"):
-            raise missing("NumPy arrays")
+            raise missing("numpy.ndarray")
         if isinstance(data, complex):
-            raise missing("complex numbers")
+            raise missing("torch.complex64")
         if isinstance(data, str):
             raise TypeError("new(): invalid data type 'str'")
         if data is None:
@@ -71,10 +71,6 @@ def asarray(data, *, dtype=None, device=None, copy=None, requires_grad=False):
 scalar_tensor = tensor
 
 
-def from_numpy(data):
-    raise missing("torch.from_numpy (and no NumPy)")
-
-
 def _sizes(size, name):
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
@@ -90,7 +86,11 @@ def _sizes(size, name):
     size = [each.__index__() for each in size]
     for each in size:
         if each < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {each}: {size}")
+            raise RuntimeError(
+                "zeros: Dimension size must be non-negative."
+                if name == "zeros"
+                else f"Trying to create tensor with negative dimension {each}: {size}"
+            )
     return size
 
 
@@ -303,10 +303,6 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, **ignored):
     if size is None:
         size = (mean if isinstance(mean, Tensor) else std).shape
     return randn(*size, generator=generator) * std + mean
-
-
-def poisson(x, generator=None):
-    raise missing("torch.poisson")
 
 
 def multinomial(x, num_samples, replacement=False, *, generator=None):

@@ -82,10 +82,13 @@ def _integers(bits, signed=True):
 
 
 def _wrapped(x, low, span):
+    """Return what a processor makes of a number that does not fit.
+
+    A float becomes an integer of 32 bits first, or of 64; one beyond those, the least.
+    """
     if isinstance(x, float):
-        if not math.isfinite(x):
-            return low
-        x = int(x)
+        half = max(span, 1 << 32) // 2
+        x = int(x) if -half - 1 < x < half else -half
     return (int(x) - low) % span + low
 
 
@@ -122,6 +125,19 @@ TITLES = {
     bfloat16: "BFloat16",
     float32: "Float",
     float64: "Double",
+}
+#: What some of them call the types: as C++ does.
+C_NAMES = {
+    bool_: "bool",
+    uint8: "unsigned char",
+    int8: "signed char",
+    int16: "short",
+    int32: "int",
+    int64: "long int",
+    float16: "c10::Half",
+    bfloat16: "c10::BFloat16",
+    float32: "float",
+    float64: "double",
 }
 _default = [float32]
 
@@ -253,8 +269,31 @@ class device:
     def __hash__(self):
         return hash((self.type, self.index))
 
+    def __enter__(self):
+        """Where tensors are made in a block: on the CPU, as everywhere."""
+        on_cpu(self)
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+
+class layout:
+    """How numbers lie in memory: here always one behind the other, with strides."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+
+class memory_format(layout):
+    """The order of the axes in memory: here always that of the shape."""
+
 
 CPU = device("cpu")
+STRIDED = layout("strided")
 
 
 def on_cpu(where):
@@ -262,4 +301,4 @@ def on_cpu(where):
     if where is not None and str(where).partition(":")[0] != "cpu":
         from ._missing import missing
 
-        raise missing(f"the device {str(where)!r}")
+        raise missing(f"torch.device({str(where)!r})")

@@ -47,18 +47,19 @@ def put(x, key, value):
         if isinstance(each, (Tensor, list))
     ]
     filled = len(masks) == 1 and value.numel() == 1 and as_tensor(masks[0]).dtype is bool_
-    if value.dtype is not x.dtype and not filled:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got"
-            f" {_title(x)} for the destination and {_title(value)} for the source."
-        )
     try:
-        value = expand_to(_as_type(_shrunk(value, shape), x.dtype), shape)
+        value = expand_to(_shrunk(value, shape), shape)
     except RuntimeError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to"
             f" indexing result of shape {list(shape)}"
         ) from None
+    if value.dtype is not x.dtype and not filled:
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got"
+            f" {_title(x)} for the destination and {_title(value)} for the source."
+        )
+    value = _as_type(value, x.dtype)
     where = index(part)
     if _graph._enabled[-1] and (x.requires_grad or value.requires_grad):
         # the history of a scattered write is that of a sum of what is kept and what is put
@@ -112,10 +113,13 @@ def _basic(x, key):
         for each in keys
     )
     if used > x.dim():
+        if x.dim() == 0 and len(keys) == 1 and isinstance(keys[0], slice):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         raise IndexError(f"too many indices for tensor of dimension {x.dim()}")
     if not any(each is Ellipsis for each in keys):
         keys.append(Ellipsis)
     part, axis, picked = x, 0, {}
+    gone = 0  # how many axes integers have taken away
     for each in keys:
         if each is Ellipsis:
             axis += x.dim() - used
@@ -149,7 +153,12 @@ def _basic(x, key):
                 picked[axis] = each
                 axis += 1
         else:
-            part = part.select(axis, each)
+            size = part.shape[axis]
+            if not -size <= each < size:
+                raise IndexError(
+                    f"index {each} is out of bounds for dimension {axis + gone} with size {size}"
+                )
+            part, gone = part.select(axis, each), gone + 1
     return part, picked
 
 

@@ -309,6 +309,12 @@ orthogonal orthogonal_ sparse sparse_ torch trunc_normal_ uniform uniform_ warni
 xavier_normal_ xavier_uniform xavier_uniform_ zeros_
 """.split()
     ),
+    "nn.parallel": frozenset(
+        """
+DataParallel DistributedDataParallel DistributedDataParallelCPU comm data_parallel deprecated
+distributed gather parallel_apply replicate scatter scatter_gather
+""".split()
+    ),
     "nn.utils": frozenset(
         """
 clip_grad clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_

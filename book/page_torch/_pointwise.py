@@ -11,7 +11,7 @@ from typing import Any
 from . import _graph
 from ._arithmetic import _quotient, maximum, minimum, result_type, to
 from ._creation import as_tensor
-from ._dtypes import bool_, get_default_dtype, inf, int64, nan
+from ._dtypes import TITLES, bool_, get_default_dtype, inf, int64, nan
 from ._graph import record
 from ._tensor import Tensor, flat, make, new
 
@@ -30,6 +30,8 @@ def _pointwise(name, function, slope=None, keep=False) -> Callable[..., Any]:
         dtype = x.dtype if keep or x.dtype.kind == 2 else get_default_dtype()
         if keep and x.dtype is bool_:
             _no_bools(name)
+        if name == "frac" and x.dtype.kind < 2:
+            raise NotImplementedError(f"\"frac_cpu\" not implemented for '{TITLES[x.dtype]}'")
         numbers = flat(x)
         made = make([function(each) for each in numbers], x.shape, dtype)
         if x.dtype.kind == 2 and _graph._enabled[-1]:
@@ -45,7 +47,8 @@ def _no_bools(name):
     if name == "relu":
         raise RuntimeError("Boolean inputs not supported for relu")
     if name in ("abs", "floor", "ceil", "trunc"):
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        kernel = name if name == "abs" else f"{name}_vml"
+        raise NotImplementedError(f"\"{kernel}_cpu\" not implemented for 'Bool'")
 
 
 def _guarded(function, wrong=nan, huge=inf):
@@ -121,7 +124,7 @@ sigmoid = _pointwise("sigmoid", _sigmoid, lambda x, y: y * (1 - y))
 erf = _pointwise("erf", math.erf, lambda x, y: exp(-x * x) * (2 / math.sqrt(math.pi)))
 relu = _pointwise(
     "relu",
-    lambda x: x if x > 0 or x != x else x * 0,
+    lambda x: x if x > 0 or x != x else type(x)(0),
     lambda x, y: (~(y <= 0)).to(x.dtype),
     keep=True,
 )
@@ -131,7 +134,7 @@ floor = _pointwise("floor", _whole(math.floor), keep=True)
 ceil = _pointwise("ceil", _whole(math.ceil), keep=True)
 trunc = _pointwise("trunc", _whole(math.trunc), keep=True)
 frac = _pointwise(
-    "frac", lambda x: math.fmod(x, 1.0) if math.isfinite(x) else nan, lambda x, y: x * 0 + 1
+    "frac", lambda x: math.fmod(x, 1.0) if math.isfinite(x) else nan, lambda x, y: 1.0
 )
 reciprocal = _pointwise("reciprocal", lambda x: _quotient(1.0, x), lambda x, y: -y * y)
 _square = _pointwise("square", lambda x: x * x, lambda x, y: 2 * x, keep=True)

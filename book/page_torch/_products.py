@@ -6,7 +6,7 @@ import operator
 from . import _graph
 from ._arithmetic import mul
 from ._broadcast import broadcast_shape, expand_to, wrap_dim
-from ._dtypes import TITLES, bool_
+from ._dtypes import C_NAMES, TITLES, bool_
 from ._graph import record
 from ._tensor import Tensor, flat, make
 from ._views import mT, unsqueeze
@@ -41,14 +41,7 @@ def matmul(a, b):
             f" {b.dim()}D"
         )
     if a.dtype is not b.dtype:
-        if a.dim() == b.dim() == 1:
-            raise RuntimeError(
-                "dot : expected both vectors to have same dtype, but found"
-                f" {TITLES[a.dtype]} and {TITLES[b.dtype]}"
-            )
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {_c(a)} != {_c(b)}"
-        )
+        raise RuntimeError(_unlike(a, b))
     if a.dtype is bool_:
         raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
     first, second = a.dim() == 1, b.dim() == 1
@@ -72,15 +65,19 @@ def matmul(a, b):
     return made
 
 
-def _c(x):
-    return {
-        "float32": "float",
-        "float64": "double",
-        "int64": "long",
-        "float16": "c10::Half",
-        "int32": "int",
-        "bool": "bool",
-    }.get(x.dtype.name, x.dtype.name)
+def _unlike(a, b):
+    """Return what PyTorch says to two types of numbers: it depends on the axes."""
+    if a.dim() == b.dim() == 1:
+        return (
+            "dot : expected both vectors to have same dtype, but found"
+            f" {TITLES[a.dtype]} and {TITLES[b.dtype]}"
+        )
+    if b.dim() > 2:
+        return f"expected scalar type {TITLES[a.dtype]} but found {TITLES[b.dtype]}"
+    return (
+        "expected m1 and m2 to have the same dtype, but got:"
+        f" {C_NAMES[a.dtype]} != {C_NAMES[b.dtype]}"
+    )
 
 
 def _check_product(a, b):
@@ -93,11 +90,10 @@ def _check_product(a, b):
             " number of"
             f" elements, but got {k} and {m} elements respectively"
         )
-    if a.dim() == 2 and b.dim() == 1:
-        raise RuntimeError(
-            f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{k}), vec ({m})"
-        )
-    if b.dim() > 2 and a.dim() > 1:
+    if b.dim() == 1:
+        rows = math.prod(a.shape[:-1])
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{k}), vec ({m})")
+    if b.dim() > 2:
         batch = math.prod(broadcast_shape(a.shape[:-2], b.shape[:-2]))
         raise RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be:"

@@ -6,8 +6,9 @@ import operator
 from ._arithmetic import _quotient
 from ._broadcast import wrap_dim
 from ._choices import gather
+from ._copies import stack
 from ._creation import as_tensor
-from ._dtypes import TITLES, bool_, inf, int64, nan
+from ._dtypes import TITLES, bool_, int64, nan
 from ._graph import record
 from ._pointwise import exp
 from ._reductions import Pair, _groups, _total
@@ -40,8 +41,10 @@ def _floating(x, dtype, name):
 
 
 def _softmax_row(row):
+    if any(each != each for each in row):
+        return [nan] * len(row)
     most = max(row) if row else 0.0
-    shifted = [math.exp(each - most) if each - most < 709 else inf for each in row]
+    shifted = [math.exp(each - most) for each in row]
     total = _total(shifted)
     return [_quotient(each, total) for each in shifted]
 
@@ -50,11 +53,9 @@ def softmax(x, dim=None, dtype=None, *, axis=None, _stacklevel=3):
     dim = axis if dim is None else dim
     if dim is None:
         raise TypeError('softmax() missing 1 required positional arguments: "dim"')
-    x = _floating(
-        x,
-        dtype,
-        "softmax_lastdim_kernel_impl" if dim in (-1, x.dim() - 1) else "softmax_kernel_impl",
-    )
+    wrap_dim(dim, x.dim())
+    last = "_lastdim" if dim in (-1, x.dim() - 1) else ""
+    x = _floating(x, dtype, f"softmax{last}_kernel_impl")
     made = _row_by_row(x, wrap_dim(dim, x.dim()), _softmax_row, x.dtype)
     return record(
         made, "SoftmaxBackward0", (x,), lambda g: made * (g - (g * made).sum(dim, keepdim=True))
@@ -80,10 +81,13 @@ def log_softmax(x, dim=None, dtype=None, *, axis=None, _stacklevel=3):
     dim = axis if dim is None else dim
     if dim is None:
         raise TypeError('log_softmax() missing 1 required positional arguments: "dim"')
+    wrap_dim(dim, x.dim())
     x = _floating(
         x,
         dtype,
-        "log_softmax_lastdim_kernel_impl" if dim in (-1, x.dim() - 1) else "softmax_kernel_impl",
+        "log_softmax_lastdim_kernel_impl"
+        if dim in (-1, x.dim() - 1)
+        else "log_softmax_kernel_impl",
     )
     made = _row_by_row(x, wrap_dim(dim, x.dim()), _log_softmax_row, x.dtype)
     return record(
@@ -121,9 +125,20 @@ def cumprod(x, dim, *, dtype=None):
         return products
 
     made = _row_by_row(x, dim, running, int64 if x.dtype.kind < 2 else x.dtype)
-    return record(
-        made, "CumprodBackward0", (x,), lambda g: (g * made).flip(dim).cumsum(dim).flip(dim) / x
-    )
+
+    def back(g):
+        """Sum over the products that a factor stands in, each without that factor."""
+        if x.dim() == 0:
+            return g
+        size, got = x.shape[dim], []
+        for i in range(size):
+            others = x.clone()
+            others.select(dim, i).fill_(1.0)
+            later = (g * others.cumprod(dim)).narrow(dim, i, size - i)
+            got.append(later.sum(dim))
+        return stack(got, dim)
+
+    return record(made, "CumprodBackward0", (x,), back)
 
 
 def _running_best(name, better):
@@ -191,8 +206,11 @@ def msort(x):
 
 
 def topk(x, k, dim=-1, largest=True, sorted=True):
+    dim = wrap_dim(dim, x.dim())
     if k > (x.shape[dim] if x.dim() else 1):
         raise RuntimeError("selected index k out of range")
+    if x.dim() == 0:
+        return Pair(x.clone(), new([0] * k, () if k else (0,), int64), "topk")
     indices = argsort(x, dim, largest).narrow(dim, 0, k)
     return Pair(gather(x, dim, indices), indices, "topk")
 
@@ -239,7 +257,7 @@ def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
     if dim is not None:
         from ._missing import missing
 
-        raise missing("torch.unique with dim")
+        raise missing("torch.unique(dim=...)")
     numbers = flat(x)
     told = _in_order({each for each in numbers if each == each})
     seen = told + [nan] * (len([each for each in numbers if each != each]))

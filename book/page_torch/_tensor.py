@@ -8,7 +8,7 @@ import copy
 import math
 
 from . import _graph
-from ._dtypes import CPU, TITLES, Size, get_default_dtype
+from ._dtypes import CPU, STRIDED, TITLES, Size, get_default_dtype
 from ._graph import Node, edge_of, record
 from ._missing import known, missing
 
@@ -35,6 +35,7 @@ class Tensor(metaclass=_Kind):
 
     is_cuda = is_meta = is_sparse = is_quantized = is_nested = is_mps = False
     device = CPU
+    layout = STRIDED
     _node = _leaf = _base = grad = _hooks = None
     _output = _turn = _seen = 0
     _wants = False
@@ -117,7 +118,17 @@ class Tensor(metaclass=_Kind):
     ndimension = dim
 
     def size(self, dim=None):
-        return self.shape if dim is None else self.shape[dim]
+        if dim is None:
+            return self.shape
+        most = max(len(self.shape), 1)
+        if not (self.shape and -most <= dim < most):
+            raise IndexError(
+                "Dimension specified as 0 but tensor has no dimensions"
+                if not self.shape
+                else f"Dimension out of range (expected to be in range of [{-most}, {most - 1}],"
+                f" but got {dim})"
+            )
+        return self.shape[dim]
 
     def numel(self):
         return math.prod(self.shape)
@@ -231,10 +242,10 @@ class Tensor(metaclass=_Kind):
         return shown(self)
 
     def numpy(self):
-        raise missing("torch.Tensor.numpy (and no NumPy)")
+        raise missing("torch.Tensor.numpy")
 
     def __array__(self, dtype=None):
-        raise missing("NumPy arrays")
+        raise missing("numpy.ndarray")
 
     def __reversed__(self):
         return self.flip(0) if self.shape else self

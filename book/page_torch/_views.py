@@ -76,7 +76,7 @@ def view(x, *sizes):
 def _no_cast(x, dtype):
     from ._missing import missing
 
-    raise missing(f"view of another dtype ({dtype})")
+    raise missing(f"torch.Tensor.view({dtype})")
 
 
 def view_as(x, other):
@@ -183,6 +183,8 @@ def T(x):
 
 
 def mT(x):
+    if x.dim() == 0:
+        return x
     if x.dim() < 2:
         raise RuntimeError(
             f"tensor.mT is only supported on matrices or batches of matrices. Got {x.dim()}-D"
@@ -319,6 +321,8 @@ def tensor_split(x, indices_or_sections, dim=0):
 
 
 def unbind(x, dim=0):
+    if x.dim() == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return tuple(select(x, dim, i) for i in range(x.shape[wrap_dim(dim, x.dim())]))
 
 
@@ -346,6 +350,8 @@ def diagonal(x, offset=0, dim1=0, dim2=1):
 def unfold(x, dimension, size, step):
     """Return windows of an axis, in a new last axis."""
     dim = wrap_dim(dimension, x.dim())
+    if x.dim() == 0:
+        return unfold(x.reshape(1), 0, size, step)[0]
     if size > x.shape[dim]:
         raise RuntimeError(
             f"maximum size for tensor at dimension {dim} is {x.shape[dim]} but size is {size}"

@@ -20,7 +20,7 @@ def norm(x, ord=None, dim=None, keepdim=False, *, dtype=None):
     ):
         from ._missing import missing
 
-        raise missing("torch.linalg.norm of a matrix with ord")
+        raise missing(f"torch.linalg.norm(ord={ord!r})")
     return _reductions.norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype)
 
 
@@ -28,7 +28,7 @@ def matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):
     if ord != "fro":
         from ._missing import missing
 
-        raise missing(f"torch.linalg.matrix_norm with ord={ord!r}")
+        raise missing(f"torch.linalg.matrix_norm(ord={ord!r})")
     return _reductions.norm(x, 2, list(dim), keepdim)
 
 

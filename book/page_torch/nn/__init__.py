@@ -1,28 +1,24 @@
 """Layers."""
 
 from .._missing import lookup
-from . import functional, init, utils
+from . import functional, init, parallel, utils
+from .attention import MultiheadAttention
 from .containers import ModuleDict, ModuleList, ParameterList, Sequential
 from .layers import (
     ELU,
     GELU,
-    GRU,
-    LSTM,
-    RNN,
     Conv1d,
     Conv2d,
     CrossEntropyLoss,
     Dropout,
     Embedding,
     Flatten,
-    GRUCell,
     Identity,
     LayerNorm,
     LeakyReLU,
     Linear,
     LogSoftmax,
     MSELoss,
-    MultiheadAttention,
     ReLU,
     RMSNorm,
     Sigmoid,
@@ -38,5 +34,6 @@ from .layers import (
 )
 from .module import Module
 from .parameter import Buffer, Parameter
+from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell
 
 __getattr__ = lookup("nn", "torch.nn")

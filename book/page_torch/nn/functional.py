@@ -123,7 +123,7 @@ def one_hot(input, num_classes=-1):
 
 def pad(input, pad, mode="constant", value=None):
     if mode != "constant":
-        raise missing(f"torch.nn.functional.pad with mode={mode!r}")
+        raise missing(f"torch.nn.functional.pad(mode={mode!r})")
     if len(pad) % 2:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) // 2 > input.dim():

@@ -154,7 +154,7 @@ class Dropout(Module):
 def _activation(name, function, **settings):
     def __init__(self, *args, **kwargs):
         Module.__init__(self)
-        given = {**settings, **dict(zip(settings, args, strict=True)), **kwargs}
+        given = {**settings, **dict(zip(settings, args, strict=False)), **kwargs}
         for key, value in given.items():
             object.__setattr__(self, key, value)
         object.__setattr__(self, "_given", {key: given[key] for key in settings})
@@ -242,7 +242,7 @@ class MSELoss(Module):
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-def _only_named(name):
+def only_named(name):
     """Return a class that can be named and inherited from; to make one is an error."""
 
     def __init__(self, *args, **kwargs):
@@ -251,19 +251,9 @@ def _only_named(name):
     return type(name, (Module,), {"__init__": __init__, "__doc__": "Not in the page's torch."})
 
 
-MultiheadAttention, Transformer, TransformerEncoder, TransformerDecoder = map(
-    _only_named, ("MultiheadAttention", "Transformer", "TransformerEncoder", "TransformerDecoder")
+Transformer, TransformerEncoder, TransformerDecoder = map(
+    only_named, ("Transformer", "TransformerEncoder", "TransformerDecoder")
 )
-TransformerEncoderLayer, TransformerDecoderLayer, GRU, GRUCell, LSTM, RNN, Conv1d, Conv2d = map(
-    _only_named,
-    (
-        "TransformerEncoderLayer",
-        "TransformerDecoderLayer",
-        "GRU",
-        "GRUCell",
-        "LSTM",
-        "RNN",
-        "Conv1d",
-        "Conv2d",
-    ),
+TransformerEncoderLayer, TransformerDecoderLayer, Conv1d, Conv2d = map(
+    only_named, ("TransformerEncoderLayer", "TransformerDecoderLayer", "Conv1d", "Conv2d")
 )
