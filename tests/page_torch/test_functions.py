@@ -8,7 +8,7 @@ import calls
 import pytest
 import torch
 from as_torch import import_page_torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 page_torch = import_page_torch("page_torch")
