@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from tiny import TinyBook
-from website.downloads import FILES
+from website.downloads import CARDS, FILES
 
-INTRO = "# Title\n\n```{downloads}\n```\n"
+INTRO = "# Title\n\n```{downloads}\n```\n\n```{downloads} cards\n```\n"
 
 
 def linked(book: TinyBook) -> list[str]:
@@ -36,9 +36,10 @@ def test_links_come_and_go_with_the_files(tiny_book, tmp_path: Path) -> None:
 
     (folder / names[0]).unlink()
     (folder / names[2]).write_bytes(b"x")
+    (card := folder / next(iter(CARDS))).write_bytes(b"x")
     book.build(BOOK_DOWNLOADS=str(folder))
-    assert linked(book) == names[1:]
-    assert published(book) == set(names[1:])
+    assert linked(book) == [*names[1:], card.name]
+    assert published(book) == {*names[1:], card.name}
 
     book.build()
     assert linked(book) == []

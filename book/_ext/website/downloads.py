@@ -1,5 +1,6 @@
 """``{downloads}`` links the book's PDFs and its archive, where they are published with the site.
 
+``{downloads} cards`` links the decks for Anki.
 `BOOK_DOWNLOADS` names the folder that holds them (`make downloads` sets it). A build without it,
 as on a reader's machine, has no such line and no dead link; nor has one for a file that is not
 there.
@@ -15,6 +16,7 @@ from typing import ClassVar
 from bilingual.environment import PerPage
 from bilingual.marks import Bilingual
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
@@ -26,7 +28,17 @@ FILES = {
     "attention_book-en.pdf": Bilingual("PDF（英文）", "PDF in English"),
     "attention_book.zip": Bilingual("整个网站，离线打开", "the whole site, to open offline"),
 }
+CARDS = {
+    "attention_book-zh.apkg": Bilingual("中文", "in Chinese"),
+    "attention_book-en.apkg": Bilingual("英文", "in English"),
+    "attention_book-both.apkg": Bilingual("双语", "in both"),
+}
 LEAD = Bilingual("带走这本书：", "Take the book along: ")
+CARDS_LEAD = Bilingual(
+    "给手机上的 Anki，它不读文本文件：", "For Anki on a telephone, which reads no text files: "
+)
+#: What a directive links, by its argument.
+KINDS = {"": (LEAD, FILES), "cards": (CARDS_LEAD, CARDS)}
 BETWEEN = Bilingual("；", "; ")
 END = Bilingual("。", ".")
 #: The files that each page linked when it was read.
@@ -36,25 +48,28 @@ LINKED = PerPage[list[str]]("downloads_linked")
 def available() -> dict[str, Path]:
     """Return the files that are there to be published, by name."""
     folder = os.environ.get(VARIABLE)
-    places = {name: Path(folder, name).resolve() for name in FILES} if folder else {}
+    names = (*FILES, *CARDS) if folder else ()
+    places = {name: Path(str(folder), name).resolve() for name in names}
     return {name: place for name, place in places.items() if place.is_file()}
 
 
 class Downloads(SphinxDirective):
     """``:::{downloads}``: one line of links, or nothing."""
 
+    optional_arguments = 1
     option_spec: ClassVar = {}
 
     def run(self) -> list[nodes.Node]:
-        found = available()
-        LINKED.of(self.env)[self.env.docname] = described(found)
+        lead, names = KINDS[directives.choice("".join(self.arguments), tuple(KINDS))]
+        LINKED.of(self.env)[self.env.docname] = described(available())
+        found = {name: place for name, place in available().items() if name in names}
         if not found:
             return []
-        line = nodes.paragraph("", "", nodes.Text(LEAD), classes=["downloads"])
+        line = nodes.paragraph("", "", nodes.Text(lead), classes=["downloads"])
         for number, (name, place) in enumerate(found.items()):
             size = f"{max(place.stat().st_size / 1e6, 0.1):.1f} MB"
             line += nodes.Text(BETWEEN) if number else nodes.Text("")
-            line += nodes.reference("", FILES[name], refuri=f"{FOLDER}/{name}", internal=True)
+            line += nodes.reference("", names[name], refuri=f"{FOLDER}/{name}", internal=True)
             line += nodes.Text(Bilingual(f"（{size}）", f" ({size})"))
         line += nodes.Text(END)
         return [line]
