@@ -18,6 +18,8 @@ ROOT = HERE.parents[1]
 #: The package's reference is looked up and not read, and a quarter of all pages: links lead to
 #: the site's.
 LOOKED_UP = "api/"
+#: What a script makes, and paper cannot.
+ON_THE_SITE = ("today",)
 WORDS = {
     "zh": {
         "contents": "目录",
@@ -93,7 +95,8 @@ def parts(language: str, toc: dict[str, Any]) -> list[Part]:
 
 def with_sections(chapter: dict[str, Any]) -> list[str]:
     pages = [chapter["file"], *(section["file"] for section in chapter.get("sections", []))]
-    return [page for page in pages if not page.startswith(LOOKED_UP)]
+    printed = (page for page in pages if page not in ON_THE_SITE)
+    return [page for page in printed if not page.startswith(LOOKED_UP)]
 
 
 def in_language(pair: str, language: str, between: str) -> str:

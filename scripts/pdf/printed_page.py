@@ -1,8 +1,9 @@
 """One page of the built site becomes a chapter on paper, in one language.
 
 On paper nothing folds, scrolls or can be clicked open. What only a screen can use goes, what is
-folded is printed in full, and solutions stand at the end of their chapter: beside its exercise
-an open solution is read before one has thought, at the end of a long book nobody turns to it.
+folded is printed in full, and the answers of questions and the solutions stand at the end of their
+chapter: beside its exercise an open solution is read before one has thought, at the end of a long
+book nobody turns to it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,18 @@ from lxml import etree, html
 Element = html.HtmlElement
 
 WORDS = {
-    "zh": {"solutions": "解答", "solution_to": "{}的解答", "to_solution": "解答见本章末"},
+    "zh": {
+        "answers": "题的答案",
+        "answer_to": "第 {} 题",
+        "to_answer": "第 {} 题；答案见本章末",
+        "solutions": "解答",
+        "solution_to": "{}的解答",
+        "to_solution": "解答见本章末",
+    },
     "en": {
+        "answers": "Answers to the questions",
+        "answer_to": "Question {}",
+        "to_answer": "Question {}; the answer stands at the end of the chapter",
         "solutions": "Solutions",
         "solution_to": "Solution to {}",
         "to_solution": "Solution at the end of the chapter",
@@ -34,7 +45,7 @@ ON_SCREEN_ONLY = (
     "self::p[contains(@class, 'downloads')]",
 )
 TWO_LANGUAGES = ("data-bl", "data-zh-", "data-en-", "data-alt-")
-SOLUTIONS = "solutions-printed"  # no page has such an id
+ANSWERS, SOLUTIONS = "answers-printed", "solutions-printed"  # no page has such ids
 NAMES_AN_ID = ("aria-labelledby", "aria-describedby", "aria-controls", "for", "headers")
 _URL_OF_ID = re.compile(r"url\((['\"]?)#")
 
@@ -82,6 +93,7 @@ def printed_page(book: Book, page: str) -> Element:
         drop(article.xpath(f".//*[{condition}]"))
     for box in article.iter("details"):
         box.set("open", "open")
+    move_answers(article, book)
     move_solutions(article, book)
     rewrite_links(article, book, page)
     own_ids(article, prefix(page))
@@ -140,14 +152,38 @@ def has_class(element: Element, name: str) -> bool:
     return bool(element.xpath(f"descendant-or-self::*[{class_is(name)}]"))
 
 
+def move_answers(article: Element, book: Book) -> None:
+    """Move the answer of each question behind the chapter, and number both; link the two."""
+    questions = article.xpath(f".//div[{class_is('question')} and {class_is('admonition')}]")
+    if not questions:
+        return
+    section = etree.SubElement(article, "section", {"class": "solutions", "id": ANSWERS})
+    etree.SubElement(section, "h2").text = book.words["answers"]
+    for number, question in enumerate(questions, start=1):
+        (answer,) = question.xpath(f"./details[{class_is('question-answer')}]")
+        answer.tag, answer.tail = "div", None
+        answer.attrib.clear()
+        answer.set("class", "printed-answer")
+        answer.set("id", f"answer-{number}")
+        (summary,) = answer.xpath("./summary")
+        summary.tag = "p"
+        for child in list(summary):
+            summary.remove(child)
+        summary.text = None
+        there = etree.SubElement(summary, "a", {"href": f"#{question.get('id')}"})
+        there.text = book.words["answer_to"].format(number)
+        line = etree.SubElement(question, "p", {"class": "to-solution"})
+        here = etree.SubElement(line, "a", {"href": f"#answer-{number}"})
+        here.text = book.words["to_answer"].format(number)
+        section.append(answer)
+
+
 def move_solutions(article: Element, book: Book) -> None:
     """Move each solution behind the chapter, named by its exercise; link the two."""
     found = article.xpath(f".//div[{class_is('solution')} and {class_is('admonition')}]")
     if not found:
         return
-    section = etree.SubElement(
-        article, "section", {"class": "solutions", "id": "solutions-printed"}
-    )
+    section = etree.SubElement(article, "section", {"class": "solutions", "id": SOLUTIONS})
     etree.SubElement(section, "h2").text = book.words["solutions"]
     for solution in found:
         exercise = solution.getprevious()

@@ -81,6 +81,7 @@ def test_bookmarks_are_parts_chapters_and_sections(reader: Any) -> None:
     assert (1, "3. Masks: who may look at whom") in found
     assert [title for depth, title in found if depth == 2 and title.startswith("3.2")]
     assert (2, "Solutions") in found
+    assert (2, "Answers to the questions") in found
 
 
 def test_links_lead_into_the_book_or_to_the_web(reader: Any) -> None:
