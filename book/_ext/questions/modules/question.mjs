@@ -8,7 +8,7 @@ import { order } from "./kinds/order.mjs";
 import { paint } from "./kinds/paint.mjs";
 import { say } from "./kinds/say.mjs";
 import { button, copied } from "./parts.mjs";
-import { note, progress } from "./store.mjs";
+import { isDue, note, progress } from "./store.mjs";
 
 const KINDS = { choice, line, number, order, paint, say };
 const OWN_WORDS = [["下次再说全一点", "More next time"], ["说到了一部分", "Part of it"], ["都说到了", "All of it"]];
@@ -90,7 +90,8 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   function before() {
     control.lock(true);
     fold.hidden = false;
-    place.prepend(el("p", { class: "question-before" }, both(["答过了。", "Answered before."]), " ", button({}, () => {
+    place.prepend(el("p", { class: "question-before" }, both(isDue(data.id)
+      ? ["答过了，今天该再想一遍。", "Answered before, and due again today."] : ["答过了。", "Answered before."]), " ", button({}, () => {
       ask();
       control.focus();
     }, both(["再答一次", "Ask me again"]))));
