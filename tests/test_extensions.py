@@ -20,6 +20,7 @@ ARROWS: dict[str, set[str]] = {
     "lesson": {"bilingual", "evidence"},
     "live": {"bilingual", "evidence"},
     "questions": {"bilingual", "live"},
+    "page_python": {"bilingual", "evidence"},
 }
 
 

@@ -4,6 +4,7 @@ The policy stands in the page itself, since nobody knows who will serve it or wh
 served at all. Of the scripts written into a page those run whose SHA-256 it lists: they are
 hashed when the page is finished, after every template and extension. A browser refuses `on…=`
 attributes under such a policy: the theme's two become `data-press`, which book.js listens to.
+An extension that needs more on a page adds it to the page's context, as ``script_sources``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +59,13 @@ class GuardedTemplates(BilingualTemplates):
     """The book's templates; each page that they give has its policy."""
 
     def render(self, template: str, context: dict[str, Any]) -> str:  # type: ignore[override]
-        return guarded(super().render(template, context))
+        return guarded(super().render(template, context), context.get("script_sources", ()))
 
 
-def guarded(page: str) -> str:
+def guarded(page: str, more: Sequence[str] = ()) -> str:
     """Return a finished page with its policy; what is no page stays as it is.
+
+    ``more``: what scripts of this page may do besides, as sources of ``script-src``.
 
     >>> page = guarded('<!DOCTYPE html><meta charset="utf-8"><button onclick="window.print()">')
     >>> "http-equiv" in page, page[-29:]
@@ -71,14 +75,14 @@ def guarded(page: str) -> str:
         return page
     for handler, press in PRESSES.items():
         page = page.replace(f'onclick="{handler}"', f'data-press="{press}"')
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(page)}">'
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy(page, more)}">'
     return CHARSET.sub(lambda found: f"{found[0]}\n    {meta}", page, count=1)
 
 
-def policy(page: str) -> str:
-    """Return the policy of a page: what all may do, and its own scripts."""
+def policy(page: str, more: Sequence[str] = ()) -> str:
+    """Return the policy of a page: what all may do, its own scripts, and what it asks for."""
     hashes = dict.fromkeys(digest(script) for script in inline_scripts(page))
-    sources = {**SOURCES, "script-src": " ".join([SOURCES["script-src"], *hashes])}
+    sources = {**SOURCES, "script-src": " ".join([SOURCES["script-src"], *more, *hashes])}
     return "; ".join(f"{name} {allowed}" for name, allowed in sources.items())
 
 

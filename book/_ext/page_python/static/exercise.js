@@ -1,0 +1,140 @@
+// The box of an exercise: a listing becomes an editor with Run, Stop and Reset, and the place for
+// what Python says. What the reader wrote is kept in this browser. Nothing is loaded before Run.
+(() => {
+  "use strict";
+  const { editor, escaped, run, stop, isReady, isBusy, files, SOFT, HARD } = window.pagePython;
+  const megabytes = (files.bytes / 1e6).toFixed(1);
+  const WORDS = {
+    title: ["在这里写", "Write it here"], cellTitle: ["改一改，再运行", "Change it, run it again"],
+    first: [`在本页运行（先载入 ${megabytes} MB）`, `Run in this page (loads ${megabytes} MB first)`],
+    run: ["运行", "Run"], stop: ["停止", "Stop"], reset: ["恢复原样", "Reset"], copy: ["复制", "Copy"],
+    copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; it can be pasted into a cell of the notebook."],
+    uncopied: ["浏览器不让复制；代码已选中，请按 Ctrl+C。", "The browser does not allow it; the code is selected, press Ctrl+C."],
+    keys: ["Tab 缩进，Esc 离开，Shift+Enter 运行。写下的留在这个浏览器里。", "Tab indents, Esc leaves, Shift+Enter runs. What you write stays in this browser."],
+    loading: ["正在载入 Python……", "Loading Python …"], starting: ["正在启动 Python……", "Starting Python …"],
+    running: ["正在运行……", "Running …"], took: ["用时 {} 秒", "{} s"], unkept: ["这个浏览器不让本页保存：关掉就没有了。", "This browser does not let the page keep anything: it is gone when you close it."],
+    stopped: ["已停止。", "Stopped."], long: ["超过 {} 秒，已停止。是不是有循环没有尽头？", "Stopped after {} seconds. Is there a loop that never ends?"],
+    ended: ["Python 意外结束了：多半是内存不够，或者函数一层层调用自己，停不下来。代码还在；下次运行会重新启动。", "Python ended unexpectedly: most likely it ran out of memory, or a function calls itself without end. Your code is kept; the next run starts Python again."],
+    start: ["Python 没有启动：{}。代码还在，可以再试一次；也可以在笔记本里做。", "Python did not start: {}. Your code is kept; try again, or use the notebook."],
+    busy: ["另一格正在运行。", "Another cell is running."], line: ["第 {} 行", "line {}"], printed: ["打印的内容", "What it printed"],
+    leftOut: ["……还有 {} 个字符没有显示。", "… and {} more characters."], nothing: ["运行完了，没有要显示的：最后一行不是一个值。", "Done; there is nothing to show, since the last line is no value."],
+    missing: ["网页里没有 {}，笔记本里有。上面的结论不算数：请在笔记本里运行。", "There is no {} in a page; the notebook has it. What is said here does not count: run it in the notebook."],
+  };
+  /** What an error means, in words: its kind, what it says, and the two languages. */
+  const ADVICE = [
+    ["SyntaxError", /invalid character '(.)' \(U\+(?:FF|30|20)/, "“$1” 是全角符号，Python 只认半角的。切换到英文输入法再打一遍。", "“$1” is a full-width or typographic character; Python wants the plain one of an English keyboard."],
+    ["SyntaxError", /invalid non-printable character/, "这一行有看不见的特殊空格，删掉再打普通的空格。", "The line has an invisible special blank; delete it and type a plain one."],
+    ["SyntaxError", /was never closed/, "有一个括号没有配对。", "A bracket is never closed."],
+    ["SyntaxError", /expected ':'/, "行尾少了一个冒号。", "The colon at the end of the line is missing."],
+    ["TabError", /./, "缩进里混用了 Tab 和空格：统一用空格。", "The indentation mixes tabs and blanks: use blanks throughout."],
+    ["IndentationError", /./, "缩进对不齐，或者冒号下面一行没有缩进。", "The indentation does not line up, or the line below a colon is not indented."],
+    ["RecursionError", /./, "函数一层层调用自己，停不下来。", "A function calls itself without end."],
+    ["MemoryError", /./, "内存不够：网页里的张量要小。", "Out of memory: tensors in a page have to be small."],
+    ["ModuleNotFoundError", /./, "网页里的 Python 只带标准库的大部分、这本书的包和一个小的 PyTorch；笔记本里什么都可以装。", "The page's Python has most of the standard library, the book's package and a small PyTorch; a notebook can install anything."],
+    ["NameError", /./, "这个名字还没有定义：拼写对吗？是不是在本章别处定义的？", "This name is not defined here: is it spelled right, or does another cell of the chapter define it?"],
+  ];
+  const fill = (text, value) => text.replace("{}", value);
+  const pair = (zh, en) => `<span class="bl bl-zh" lang="zh-Hans">${zh}</span><span class="bl-sep"> </span><span class="bl bl-en" lang="en">${en}</span>`;
+  const both = (name, value = "") => pair(...WORDS[name].map((text) => escaped(fill(text, value))));
+
+  // ---- what Python says ---------------------------------------------------------------------------
+  const advice = ({ kind, message }) => {
+    for (const [of, form, zh, en] of ADVICE) {
+      const found = of === kind && (form.exec(message) ?? (form.source === "." ? [""] : null));
+      if (found) return `<p>${pair(...[zh, en].map((text) => escaped(text.replace("$1", found[1] ?? ""))))}</p>`;
+    }
+    return "";
+  };
+  const failure = (error) => {
+    const place = error.line ? ` (${both("line", error.line)})` : "";
+    const lines = error.lines ? `<pre tabindex="0">${escaped(error.lines)}</pre>` : "";
+    if (error.kind === "KeyboardInterrupt") return `<div class="py-error"><p><strong>${both("long", SOFT)}</strong>${place}</p>${lines}</div>`;
+    return `<div class="py-error"><p><strong><code>${escaped(error.kind)}</code></strong>${place} ${escaped(error.message)}</p>${advice(error)}${lines}</div>`;
+  };
+  const said = ({ html, error, missing }, printed) => {
+    const note = missing.length ? `<p class="py-error">${both("missing", missing.join(", "))}</p>` : "";
+    return (error ? failure(error) : html || (printed ? "" : `<p class="py-note">${both("nothing")}</p>`)) + note;
+  };
+
+  // ---- one box ------------------------------------------------------------------------------------
+  const markup = (name, title) => `
+<p class="py-title" id="${name}-label">${both(title)}</p>
+<div class="py-place"></div>
+<div class="py-row"><button class="py-run" type="button"></button><button class="py-stop" type="button" hidden>${both("stop")}</button><button class="py-reset" type="button">${both("reset")}</button><button class="py-copy" type="button">${both("copy")}</button></div>
+<p class="py-note" id="${name}-keys">${both("keys")}</p>
+<div class="py-progress" hidden></div>
+<p class="py-status" role="status"></p>
+<pre class="py-out" tabindex="0" hidden></pre>
+<div class="py-result" aria-live="polite"></div>`;
+  const runButtons = new Set();
+  const label = () => runButtons.forEach((button) => { button.innerHTML = both(isReady() ? "run" : "first"); });
+
+  const setUp = (box) => {
+    const { name } = box.dataset, key = `book-python:${name}`, original = box.querySelector("pre").textContent.replace(/\n$/, "");
+    const part = document.createElement("div");
+    part.className = "py-live";
+    part.innerHTML = markup(box.id, box.dataset.cell === undefined ? "title" : "cellTitle");
+    box.append(part);
+    box.classList.add("py-alive");
+    const [place, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
+      ["place", "run", "stop", "reset", "copy", "progress", "status", "out", "result"].map((each) => part.querySelector(`.py-${each}`));
+    let kept = original;
+    try { kept = localStorage.getItem(key) ?? original; } catch { /* storage is forbidden */ }
+    const keep = (text) => {
+      try { text === original ? localStorage.removeItem(key) : localStorage.setItem(key, text); }
+      catch { status.innerHTML = both("unkept"); }
+    };
+    const text = editor(place, kept, {
+      label: `${box.id}-label`, describe: `${box.id}-keys`, changed: keep,
+      run: () => go(), leave: () => runButton.focus(),
+    });
+    const empty = () => { result.innerHTML = out.textContent = status.innerHTML = ""; out.hidden = true; };
+
+    const go = async () => {
+      if (isBusy()) { status.innerHTML = both("busy"); return; }
+      empty();
+      runButton.disabled = true;
+      stopButton.hidden = false;
+      if (document.activeElement === runButton) stopButton.focus();
+      if (!isReady()) status.innerHTML = both("loading");
+      let printed = "", begun = performance.now();
+      try {
+        const found = await run(text.area.value, document.getElementById("page-python-names")?.textContent ?? "{}", {
+          progress: (count) => {
+            progress.hidden = false;
+            progress.innerHTML = `<progress max="${files.bytes}" value="${count}" aria-labelledby="${box.id}-label"></progress> ${(count / 1e6).toFixed(1)} / ${megabytes} MB`;
+            if (count >= files.bytes) { progress.hidden = true; status.innerHTML = both("starting"); }
+          },
+          started: () => { begun = performance.now(); progress.hidden = true; status.innerHTML = both("running"); label(); },
+          out: (more) => { printed += more; out.hidden = false; out.textContent = printed; },
+        });
+        if (found.left_out) out.insertAdjacentHTML("beforeend", both("leftOut", found.left_out));
+        text.mark(found.error?.line);
+        status.innerHTML = both("took", ((performance.now() - begun) / 1000).toFixed(2));
+        result.innerHTML = said(found, printed);
+        box.dataset.verdict = found.passed === undefined || found.passed === null ? "" : found.passed ? "passed" : "failed";
+        box.dispatchEvent(new CustomEvent("page-python", { bubbles: true, detail: found }));
+      } catch ({ message }) {
+        const [why, more] = message.startsWith("start: ") ? ["start", message.slice(7)] : [message, HARD];
+        status.innerHTML = "";
+        result.innerHTML = `<div class="py-error"><p>${both(why in WORDS ? why : "ended", more)}</p></div>`;
+      }
+      progress.hidden = true;
+      runButton.disabled = false;
+      if (document.activeElement === stopButton || document.activeElement === document.body) runButton.focus({ preventScroll: true });
+      stopButton.hidden = true;
+      label();
+    };
+    runButtons.add(runButton);
+    runButton.onclick = go;
+    stopButton.onclick = stop;
+    resetButton.onclick = () => { text.replace(original); empty(); delete box.dataset.verdict; };
+    copyButton.onclick = async () => {
+      try { await navigator.clipboard.writeText(text.area.value); status.innerHTML = both("copied"); }
+      catch { text.area.focus(); text.area.select(); status.innerHTML = both(document.execCommand("copy") ? "copied" : "uncopied"); }
+    };
+  };
+
+  const all = () => { document.querySelectorAll(".page-python[data-name]").forEach(setUp); label(); };
+  document.readyState === "loading" ? addEventListener("DOMContentLoaded", all) : all();
+})();

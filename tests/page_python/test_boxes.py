@@ -1,0 +1,59 @@
+"""The boxes of a built page: which listings become editors, and what holds without scripts."""
+
+import json
+
+import nbformat
+import pytest
+from lxml import html
+from written import STUB
+
+
+@pytest.fixture(scope="module")
+def site(tiny_book):
+    return html.fromstring(tiny_book.page("a"))
+
+
+def box(site, name):
+    (found,) = site.xpath(f"//div[@class='page-python'][@data-name='{name}']")
+    return found
+
+
+def test_the_listing_of_an_exercise_stands_in_a_box(site):
+    found = box(site, "masked-softmax")
+    assert found.getparent().getparent().get("id") == "ex-write"
+    assert found.xpath("string(.//pre)").rstrip() == STUB
+
+
+def test_an_exercise_without_a_listing_begins_as_its_solution_does(site):
+    text = box(site, "causal-with-cache").xpath("string(.//pre)")
+    words = 'def causal(num_queries, num_keys): return ... check("causal-with-cache", causal)'
+    assert " ".join(text.split()) == words
+
+
+def test_without_scripts_the_notebook_does_it(site, tiny_book):
+    links = box(site, "masked-softmax").xpath(".//noscript//a/@href")
+    assert links == ["_notebooks/zh/a.ipynb", "_notebooks/en/a.ipynb"]
+    assert all((tiny_book.html / link).is_file() for link in links)
+
+
+def test_only_a_page_with_a_box_loads_anything_and_may_run_it(site, tiny_book):
+    other = html.fromstring(tiny_book.page("intro"))
+    policy = "string(//meta[@http-equiv='Content-Security-Policy']/@content)"
+    assert "'wasm-unsafe-eval'" in site.xpath(policy)
+    assert "'wasm-unsafe-eval'" not in other.xpath(policy)
+    loaded = "//script[contains(@src, 'page_python')]"
+    assert len(site.xpath(loaded)) == 1
+    assert not other.xpath(loaded)
+
+
+def test_a_page_tells_what_its_cells_import(site):
+    (data,) = site.xpath("//script[@id='page-python-names']/text()")
+    assert json.loads(data) == {"causal_mask": ["attention_book.attention", "causal_mask"]}
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_notebook_has_the_listing_as_before(tiny_book, language):
+    cells = nbformat.read(tiny_book.html / "_notebooks" / language / "a.ipynb", as_version=4).cells
+    text = "\n\n".join(each.source for each in cells)
+    assert f"```python\n{STUB}\n```" in text
+    assert "JavaScript" not in text
