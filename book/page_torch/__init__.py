@@ -140,7 +140,7 @@ from . import (
     utils,
 )
 
-layer_norm = nn.functional.layer_norm_raw
+layer_norm = nn.functional.layer_norm
 dropout = nn.functional.dropout
 
 

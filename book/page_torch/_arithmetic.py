@@ -19,8 +19,11 @@ from ._dtypes import (
     get_default_dtype,
     inf,
     nan,
+    on_cpu,
     promote_types,
 )
+from ._dtypes import device as Device
+from ._dtypes import dtype as DType
 from ._graph import record
 from ._tensor import Tensor, assign, flat, make, new
 
@@ -489,10 +492,6 @@ def clone(x, *, memory_format=None):
 
 
 def to(x, *args, dtype=None, device=None, copy=False, non_blocking=False, memory_format=None):
-    from ._dtypes import device as Device
-    from ._dtypes import dtype as DType
-    from ._dtypes import on_cpu
-
     for each in args:
         if isinstance(each, DType):
             dtype = each

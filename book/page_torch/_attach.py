@@ -15,6 +15,7 @@ from . import (
 from ._arithmetic import _in_place
 from ._creation import as_tensor, bernoulli, full, multinomial, rand, randn, tensor
 from ._dtypes import NAMES as _DTYPE_NAMES
+from ._dtypes import TITLES
 from ._missing import known
 from ._tensor import Tensor, assign
 
@@ -134,8 +135,6 @@ def _new_like(create):
 
 
 def _type_name(x):
-    from ._dtypes import TITLES
-
     return f"torch.{TITLES[x.dtype]}Tensor"
 
 

@@ -1,6 +1,6 @@
 """Axes, sizes and broadcasting: how shapes meet."""
 
-from ._dtypes import Size
+from ._dtypes import TITLES, Size
 from ._tensor import view as look
 
 
@@ -66,11 +66,11 @@ def sum_to(gradient, shape):
 def expand(x, *sizes):
     sizes = sizes_of(sizes)
     extra = len(sizes) - x.dim()
+    called = f"expand(torch.{TITLES[x.dtype]}Tensor{{{list(x.shape)}}}, size={sizes})"
     if extra < 0:
         raise RuntimeError(
-            f"expand(torch.{_title(x)}Tensor{{{list(x.shape)}}}, size={sizes}): the number of sizes"
-            f" provided ({len(sizes)}) must be greater or equal to the number of dimensions in the"
-            f" tensor ({x.dim()})"
+            f"{called}: the number of sizes provided ({len(sizes)}) must be greater or equal"
+            f" to the number of dimensions in the tensor ({x.dim()})"
         )
     shape, strides = [], []
     for i, size in enumerate(sizes):
@@ -78,8 +78,7 @@ def expand(x, *sizes):
         if size == -1:
             if i < extra:
                 raise RuntimeError(
-                    f"expand(torch.{_title(x)}Tensor{{{list(x.shape)}}}, size={sizes}): -1 is not"
-                    " allowed in a leading, non-existing dimension"
+                    f"{called}: -1 is not allowed in a leading, non-existing dimension"
                 )
             size = have
         elif size != have:
@@ -95,12 +94,6 @@ def expand(x, *sizes):
         strides.append(stride)
     before = x.shape
     return look(x, shape, strides, x._o, "ExpandBackward0", lambda g: sum_to(g, before))
-
-
-def _title(x):
-    from ._dtypes import TITLES
-
-    return TITLES[x.dtype]
 
 
 def expand_as(x, other):

@@ -7,7 +7,7 @@ from . import _graph
 from ._arithmetic import _spread_out, result_type
 from ._broadcast import broadcast_shape, expand_to, sum_to, wrap_dim
 from ._creation import as_tensor
-from ._dtypes import C_NAMES, TITLES, bool_, int64
+from ._dtypes import C_NAMES, TITLES, bool_, finfo, int64
 from ._graph import record
 from ._tensor import Tensor, collect, flat, make, new
 
@@ -87,8 +87,6 @@ def masked_fill(x, mask, value):
 
 def _check_fits(value, dtype):
     """Reject a number that the type cannot hold, as PyTorch does for the narrow ones."""
-    from ._dtypes import finfo
-
     if math.isfinite(value) and abs(value) > finfo(dtype).max:
         name = {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float"}.get(
             dtype.name, "double"

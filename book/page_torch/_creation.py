@@ -1,7 +1,9 @@
 """Tensors out of nothing: from Python's numbers, filled, counted, drawn."""
 
+import itertools
 import math
 
+from ._copies import stack
 from ._dtypes import dtype_of, float64, get_default_dtype, int64, on_cpu, promote_types
 from ._missing import missing
 from ._random import generator_of
@@ -228,14 +230,10 @@ def meshgrid(*tensors, indexing="ij"):
 
 def cartesian_prod(*tensors):
     grids = meshgrid(*tensors)
-    from ._copies import stack
-
     return stack([grid.flatten() for grid in grids], 1)
 
 
 def combinations(x, r=2, with_replacement=False):
-    import itertools
-
     draw = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(draw(flat(x), r))
     return new([each for row in rows for each in row], (len(rows), r), x.dtype)

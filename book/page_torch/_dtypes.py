@@ -4,6 +4,8 @@ import math
 import struct
 from array import array
 
+from ._missing import missing
+
 inf, nan = math.inf, math.nan
 
 
@@ -299,6 +301,4 @@ STRIDED = layout("strided")
 def on_cpu(where):
     """Reject a device that a page does not have."""
     if where is not None and str(where).partition(":")[0] != "cpu":
-        from ._missing import missing
-
         raise missing(f"torch.device({str(where)!r})")

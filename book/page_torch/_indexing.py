@@ -5,9 +5,20 @@ import math
 from . import _graph
 from ._broadcast import broadcast_shape, expand_to
 from ._creation import as_tensor, tensor
-from ._dtypes import bool_, int64
+from ._dtypes import TITLES, bool_, int64
 from ._graph import edge_of
-from ._tensor import Tensor, _rebase, assign, check_writable, collect, flat, index, new, view
+from ._tensor import (
+    Tensor,
+    _rebase,
+    assign,
+    check_writable,
+    collect,
+    flat,
+    index,
+    new,
+    view,
+)
+from ._views import _zeros_around
 
 
 def got(x, key):
@@ -57,7 +68,7 @@ def put(x, key, value):
     if value.dtype is not x.dtype and not filled:
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got"
-            f" {_title(x)} for the destination and {_title(value)} for the source."
+            f" {TITLES[x.dtype]} for the destination and {TITLES[value.dtype]} for the source."
         )
     value = _as_type(value, x.dtype)
     where = index(part)
@@ -81,12 +92,6 @@ def put(x, key, value):
 def _write(store, where, places, numbers):
     for place, number in zip(places, numbers, strict=True):
         store[where[place]] = number
-
-
-def _title(x):
-    from ._dtypes import TITLES
-
-    return TITLES[x.dtype]
 
 
 def _as_type(value, dtype):
@@ -204,19 +209,6 @@ def _sliced(part, axis, each):
         return _zeros_around(g, axis, range(start, start + count * step, step), whole)
 
     return view(part, shape, strides, offset, "SliceBackward0", back)
-
-
-def _zeros_around(gradient, axis, rows, whole):
-    """Return a gradient for a whole whose other rows got none."""
-    inner = math.prod(whole[axis + 1 :])
-    outer = math.prod(whole[:axis])
-    size = whole[axis]
-    places = [
-        (o * size + row) * inner + i for o in range(outer) for row in rows for i in range(inner)
-    ]
-    from ._tensor import spread
-
-    return spread(gradient, places, whole)
 
 
 def _picked(part, picked):

@@ -11,7 +11,7 @@ from typing import Any
 from . import _graph
 from ._arithmetic import _quotient, maximum, minimum, result_type, to
 from ._creation import as_tensor
-from ._dtypes import TITLES, bool_, get_default_dtype, inf, int64, nan
+from ._dtypes import TITLES, bool_, finfo, get_default_dtype, inf, int64, nan
 from ._graph import record
 from ._tensor import Tensor, flat, make, new
 
@@ -190,8 +190,6 @@ signbit = _test(lambda x: math.copysign(1, x) < 0)
 
 
 def nan_to_num(x, nan=0.0, posinf=None, neginf=None):
-    from ._dtypes import finfo
-
     if x.dtype.kind < 2:
         return x.clone()
     limits = finfo(x.dtype)

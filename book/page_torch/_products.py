@@ -6,6 +6,7 @@ import operator
 from . import _graph
 from ._arithmetic import mul
 from ._broadcast import broadcast_shape, expand_to, wrap_dim
+from ._copies import stack
 from ._dtypes import C_NAMES, TITLES, bool_
 from ._graph import record
 from ._tensor import Tensor, flat, make
@@ -171,8 +172,6 @@ def trace(x):
 def cross(a, b, dim=-1):
     x, y = a.movedim(dim, 0), b.movedim(dim, 0)
     rows = [x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]]
-    from ._copies import stack
-
     return stack(rows).movedim(0, dim)
 
 

@@ -1,5 +1,6 @@
 """What is computed row by row along one axis: softmax, running sums, sorting, counting."""
 
+import bisect
 import math
 import operator
 
@@ -10,6 +11,7 @@ from ._copies import stack
 from ._creation import as_tensor
 from ._dtypes import TITLES, bool_, int64, nan
 from ._graph import record
+from ._missing import missing
 from ._pointwise import exp
 from ._reductions import Pair, _groups, _total
 from ._tensor import flat, make, new
@@ -255,8 +257,6 @@ def quantile(x, q, dim=None, keepdim=False):
 
 def unique(x, sorted=True, return_inverse=False, return_counts=False, dim=None):
     if dim is not None:
-        from ._missing import missing
-
         raise missing("torch.unique(dim=...)")
     numbers = flat(x)
     told = _in_order({each for each in numbers if each == each})
@@ -285,8 +285,6 @@ def bincount(x, weights=None, minlength=0):
 
 
 def searchsorted(sorted_sequence, values, *, right=False, side=None):
-    import bisect
-
     find = bisect.bisect_right if right or side == "right" else bisect.bisect_left
     numbers = flat(sorted_sequence)
     values = as_tensor(values)

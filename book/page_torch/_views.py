@@ -5,7 +5,8 @@ import math
 
 from ._broadcast import sizes_of, wrap_dim
 from ._dtypes import int64
-from ._tensor import Tensor, flat, new
+from ._missing import missing
+from ._tensor import Tensor, flat, new, places_in, spread, strides_of
 from ._tensor import view as look
 
 
@@ -27,8 +28,6 @@ def _filled(x, sizes):
 def _view_strides(x, sizes):
     """Return the strides of a view of another shape; None if there is no such view."""
     if x.numel() == 0:
-        from ._tensor import strides_of
-
         return strides_of(sizes)
     blocks, run = [], None  # runs of axes that lie one behind the other
     for size, stride in zip(reversed(x.shape), reversed(x._strides), strict=True):
@@ -74,8 +73,6 @@ def view(x, *sizes):
 
 
 def _no_cast(x, dtype):
-    from ._missing import missing
-
     raise missing(f"torch.Tensor.view({dtype})")
 
 
@@ -243,6 +240,17 @@ def squeeze(x, dim=None):
     )
 
 
+def _zeros_around(gradient, axis, rows, whole):
+    """Return a gradient for a whole whose other rows got none."""
+    inner = math.prod(whole[axis + 1 :])
+    outer = math.prod(whole[:axis])
+    size = whole[axis]
+    places = [
+        (o * size + row) * inner + i for o in range(outer) for row in rows for i in range(inner)
+    ]
+    return spread(gradient, places, whole)
+
+
 def select(x, dim, index):
     if not x.shape:
         raise IndexError(
@@ -260,8 +268,6 @@ def select(x, dim, index):
     whole = x.shape
 
     def back(g):
-        from ._indexing import _zeros_around
-
         return _zeros_around(g, dim, [index], whole)
 
     return look(x, shape, strides, x._o + index * x._strides[dim], "SelectBackward0", back)
@@ -341,8 +347,6 @@ def diagonal(x, offset=0, dim1=0, dim2=1):
     if made._node is not None:
         plain = new(list(range(math.prod(whole))), whole, int64)
         places = list(flat(diagonal(plain, offset, dim1, dim2)))
-        from ._tensor import spread
-
         made._node.backward = lambda g: spread(g, places, whole)
     return made
 
@@ -366,8 +370,6 @@ def unfold(x, dimension, size, step):
     if made._node is not None:
         plain = new(list(range(math.prod(whole))), whole, int64)
         places = list(flat(unfold(plain, dim, size, step)))
-        from ._tensor import spread
-
         made._node.backward = lambda g: spread(g, places, whole)
     return made
 
@@ -376,8 +378,6 @@ def as_strided(x, size, stride, storage_offset=None):
     offset = x._o if storage_offset is None else storage_offset
     made = look(x, list(size), list(stride), offset, "AsStridedBackward0", None)
     if made._node is not None:
-        from ._tensor import places_in, spread
-
         places, whole = places_in(x, made), x.shape
         made._node.backward = lambda g: spread(g, places, whole)
     return made

@@ -1,14 +1,12 @@
 """Names for annotations: a page has no mixed precision."""
 
-from ._missing import lookup
+from ._missing import lookup, missing
 
 
 class GradScaler:
     """Not in the page's torch."""
 
     def __init__(self, *args, **kwargs):
-        from ._missing import missing
-
         raise missing("torch.amp.GradScaler")
 
 

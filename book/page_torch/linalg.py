@@ -1,8 +1,9 @@
 """A little linear algebra."""
 
 from . import _products, _reductions
-from ._copies import stack
-from ._missing import lookup
+from ._copies import cat, stack
+from ._creation import eye
+from ._missing import lookup, missing
 from ._views import mT
 
 cross, diagonal, matmul = _products.cross, None, _products.matmul
@@ -18,16 +19,12 @@ def norm(x, ord=None, dim=None, keepdim=False, *, dtype=None):
         and ((dim is None and x.dim() == 2) or (isinstance(dim, tuple) and len(dim) == 2))
         and ord != "fro"
     ):
-        from ._missing import missing
-
         raise missing(f"torch.linalg.norm(ord={ord!r})")
     return _reductions.norm(x, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype)
 
 
 def matrix_norm(x, ord="fro", dim=(-2, -1), keepdim=False):
     if ord != "fro":
-        from ._missing import missing
-
         raise missing(f"torch.linalg.matrix_norm(ord={ord!r})")
     return _reductions.norm(x, 2, list(dim), keepdim)
 
@@ -47,8 +44,6 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 
 def solve(A, B):
     """Eliminate column by column, with pivots."""
-    from ._copies import cat
-
     vector = B.dim() == A.dim() - 1
     if A.dim() != 2:
         return stack(
@@ -77,8 +72,6 @@ def solve(A, B):
 
 
 def inv(A):
-    from ._creation import eye
-
     return solve(A, eye(A.shape[-1], dtype=A.dtype).expand(*A.shape))
 
 

@@ -4,7 +4,8 @@ import math
 
 from .. import _choices, _pointwise, _products, _rows
 from .._broadcast import expand_to
-from .._dtypes import bool_, int64
+from .._copies import cat
+from .._dtypes import TITLES, bool_, finfo, int64
 from .._graph import record
 from .._missing import lookup, missing
 from .._pointwise import relu, sigmoid, tanh  # noqa: F401 - PyTorch has them here, too
@@ -89,19 +90,13 @@ def embedding(
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar"
             " types: Long,"
-            f" Int; but got torch.{_title(input)}Tensor instead (while checking arguments for"
+            f" Int; but got torch.{TITLES[input.dtype]}Tensor instead (while checking arguments for"
             " embedding)"
         )
     for each in flat(input):
         if not 0 <= each < weight.shape[0]:
             raise IndexError("index out of range in self")
     return weight[input]
-
-
-def _title(x):
-    from .._dtypes import TITLES
-
-    return TITLES[x.dtype]
 
 
 def one_hot(input, num_classes=-1):
@@ -143,8 +138,6 @@ def pad(input, pad, mode="constant", value=None):
             size = list(input.shape)
             size[axis] = count
             parts.append(new(input.dtype.fit([value]) * math.prod(size), size, input.dtype))
-        from .._copies import cat
-
         if parts[0].numel() or parts[1].numel():
             input = (
                 cat([each for each in (parts[0], input, parts[1]) if each.shape[axis]], axis)
@@ -179,12 +172,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     return made if bias is None else made + bias
 
 
-layer_norm_raw = layer_norm
-
-
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    from .._dtypes import finfo
-
     axes = list(range(-len(tuple(normalized_shape)), 0))
     eps = finfo(input.dtype).eps if eps is None else eps
     made = input * _pointwise.rsqrt((input * input).mean(dim=axes, keepdim=True) + eps)
@@ -287,7 +275,7 @@ def cross_entropy(
         if target.shape != input.shape:
             raise RuntimeError(
                 "Expected floating point type for target with class probabilities, got"
-                f" {_title(target)}"
+                f" {TITLES[target.dtype]}"
             )
         goal = (
             target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
@@ -300,7 +288,7 @@ def cross_entropy(
             return losses.sum() / max(1, losses.numel())
         return _collected(losses, reduction)
     if target.dtype is not int64:
-        raise RuntimeError(f"expected scalar type Long but found {_title(target)}")
+        raise RuntimeError(f"expected scalar type Long but found {TITLES[target.dtype]}")
     if input.dim() != target.dim() + 1:
         if input.dim() > 1 and target.dim() == input.dim():
             raise (

@@ -1,5 +1,6 @@
 """Parameters: tensors that a module lists."""
 
+from .._creation import empty
 from .._tensor import Tensor
 
 
@@ -9,8 +10,6 @@ class Parameter(Tensor):
     def __new__(cls, data=None, requires_grad=True):
         made = object.__new__(cls)
         if data is None:
-            from .._creation import empty
-
             data = empty(0)
         made._s, made._o, made.shape, made._strides, made.dtype = (
             data._s,

@@ -1,7 +1,8 @@
 """Gradients cut to a length."""
 
 from .. import _reductions
-from .._copies import stack
+from .._copies import cat, stack
+from .._creation import tensor
 from .._missing import lookup
 from .._tensor import Tensor
 
@@ -10,8 +11,6 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
     grads = [p.grad for p in parameters if p.grad is not None]
     if not grads:
-        from .._creation import tensor
-
         return tensor(0.0)
     total = _reductions.norm(stack([_reductions.norm(g, norm_type) for g in grads]), norm_type)
     share = (max_norm / (total + 1e-6)).clamp(max=1.0)
@@ -27,8 +26,6 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
 
 
 def parameters_to_vector(parameters):
-    from .._copies import cat
-
     return cat([p.reshape(-1) for p in parameters])
 
 
