@@ -188,6 +188,8 @@ def _floored(x, y):
 
 def floor_divide(a, b):
     a, b, dtype = _same(a, b)
+    if dtype is bool_:
+        raise NotImplementedError("\"div_floor_cpu\" not implemented for 'Bool'")
 
     def no_slope(g):
         raise RuntimeError("derivative for aten::floor_divide is not implemented")

@@ -67,7 +67,9 @@ class Draw:
         return [self.pick(sizes) for _ in range(self.integer(low, high))]
 
     def partner(self, shape):
-        """Return a shape that mostly broadcasts with this one."""
+        """Return a shape that mostly broadcasts with this one; now and then that of one number."""
+        if self.chance(0.15):
+            return []
         other = [1 if self.chance(0.25) else size for size in shape]
         if self.chance(0.4):
             other = other[self.integer(0, len(other)) :]

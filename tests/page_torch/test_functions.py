@@ -85,7 +85,7 @@ def alike(a, b, coarse=False):
 def near(x, y, coarse, scale=1.0):
     if math.isnan(x) or math.isnan(y):
         return math.isnan(x) and math.isnan(y)
-    relative, absolute = (2e-2, 4e-3) if coarse else (2e-4, 2e-5)
+    relative, absolute = (2e-2, 1e-2) if coarse else (2e-4, 2e-5)
     return math.isclose(x, y, rel_tol=relative, abs_tol=absolute * scale)
 
 
