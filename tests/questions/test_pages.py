@@ -178,6 +178,14 @@ def test_every_page_shows_progress_and_a_page_with_questions_loads_more(book, si
     assert "_static/questions/core.js" not in book.page("intro")
 
 
+def test_formulas_of_questions_from_elsewhere_are_set_as_formulas(book, site):
+    (style,) = site.xpath("//link[@rel='stylesheet']/@href")
+    css = (book.html / style.partition("?")[0]).read_text(encoding="utf8")
+    assert "KaTeX_Main" in css
+    plain = re.search(r'href="(_static/book[^"?]*)', book.page("intro"))[1]
+    assert "KaTeX_Main" not in (book.html / plain).read_text(encoding="utf8")
+
+
 def test_the_index_and_the_questions_of_a_page_stand_in_scripts(book, site):
     folder = book.html / "_static" / "questions"
     index = folder.joinpath("index.js").read_text(encoding="utf8")

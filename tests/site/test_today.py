@@ -63,8 +63,8 @@ def visit(browser: Any, watch: Any, base_url: str) -> Iterator[Callable[..., Any
         name: str, progress: Any = None, *, lang: str = "en", script: str = "",
         base: str = base_url, width: int = 1280, **options: Any,
     ) -> Any:  # fmt: skip
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, timezone_id="UTC", **options
+        context = type(browser).new_context(  # one who comes for the first time
+            browser, viewport={"width": width, "height": 900}, timezone_id="UTC", **options
         )
         contexts.append(context)
         if progress is not None:

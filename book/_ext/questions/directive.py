@@ -132,6 +132,7 @@ class QuestionDirective(SphinxDirective):
             classes=["admonition", "question", f"question-{question.role}", f"ask-{question.kind}"],
             ids=[f"question-{question.name}"],
         )
+        box["formulas"] = True  # another page's question may come before this one
         self.set_source_info(box)
         head = self.words(grammar.HEADS[question.role])
         box += nodes.paragraph("", "", *head, classes=["admonition-title"])

@@ -17,6 +17,7 @@ class Today(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         place = nodes.container(classes=["today"])
+        place["formulas"] = True  # those of the questions that come here
         self.set_source_info(place)
         self.state.nested_parse(self.content, self.content_offset, place)
         return [place]

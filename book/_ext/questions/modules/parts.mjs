@@ -13,9 +13,18 @@ export const check = (press, words = ["看看对不对", "Check"]) => button({ c
 /** Make a button of what an element holds; a link in it becomes text. */
 export function pressable(element, attributes, press) {
   for (const link of element.querySelectorAll("a")) link.replaceWith(...link.childNodes);
-  const made = button(attributes, press, ...element.childNodes);
+  const made = button({ ...attributes, "aria-label": formulaAlone(element) }, press, ...element.childNodes);
   element.replaceChildren(made);
   return made;
+}
+
+/** What a button that is one formula is called: its MathML alone is no name to every reader of the screen. */
+function formulaAlone(element) {
+  const copy = element.cloneNode(true), formulas = [...copy.querySelectorAll("math")];
+  for (const each of copy.querySelectorAll(".katex-html, annotation")) each.remove();
+  const said = formulas.map((each) => each.textContent).join(" ");
+  for (const each of formulas) each.remove();
+  return said && !copy.textContent.trim() ? said : null;
 }
 
 /** Copies of words of the page, without the ids that stand there once. */

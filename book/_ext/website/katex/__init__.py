@@ -248,9 +248,15 @@ def start(app: Sphinx) -> None:
 def add_stylesheets(
     app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Only pages with maths load KaTeX's stylesheet (and so its fonts)."""
+    """Only pages with maths load KaTeX's stylesheet (and so its fonts), or that will have some.
+
+    What a script brings formulas into says so: ``node["formulas"] = True``.
+    """
     elements = doctree.findall(nodes.Element) if doctree is not None else ()
-    if any(isinstance(element, nodes.math | nodes.math_block) for element in elements):
+    if any(
+        isinstance(element, nodes.math | nodes.math_block) or element.get("formulas")
+        for element in elements
+    ):
         for name in STYLESHEETS:
             app.add_css_file(name, priority=400)
 
