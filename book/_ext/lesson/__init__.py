@@ -17,6 +17,7 @@ PARTS = (
     "lesson.sources",
     "lesson.chapter_lists",
     "lesson.stages",
+    "lesson.own_file",
     "lesson.glossary_entries",
     "lesson.evidence_cells",
     "lesson.number_links",

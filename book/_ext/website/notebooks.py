@@ -323,6 +323,9 @@ class Page:
     def block_AnswerFold(self, node: nodes.Element) -> Blocks:
         yield folded(self.say(node["label"]), self.text(*node.children))
 
+    def block_SolutionFold(self, node: nodes.Element) -> Blocks:
+        yield folded(self.say(node["label"]), self.text(*node.children))
+
     def block_footnote(self, node: nodes.footnote) -> Blocks:
         yield f"<sup>[{node[0].astext()}]</sup> {self.text(*node.children[1:])}"
 

@@ -22,8 +22,8 @@ from attention_book.course.own_file.core import Step
 from attention_book.course.own_file.loading import load
 from attention_book.foundations.bilingual import Bilingual, chosen_language
 
-# The steps at which the file can train and translate, and at which it has a language model.
-_TRAINS, _WRITES = 14, 15
+# The steps at which the file can train and translate, has a language model, and a cache.
+_TRAINS, _WRITES, _CACHES = 14, 15, 16
 # So many steps are timed before the training, on a copy.
 _TIMED = 4
 _SHOWN = 3
@@ -240,6 +240,12 @@ def _reports(my: Any, reached: int) -> Iterator[Report]:
         return
     words = 12
     writer = my.Writer(words, d=16, heads=2, d_ff=32).eval()
+
+    def read(ids: Tensor, state: dict[Any, Any]) -> tuple[Any, dict[Any, Any]]:
+        cache = dict(state)
+        return writer(ids, cache), cache
+
+    cached = reached >= _CACHES
     yield examine(
         Sequence(
             lambda ids, real: writer(ids),
@@ -247,6 +253,8 @@ def _reports(my: Any, reached: int) -> Iterator[Report]:
             causal=True,
             positions=True,
             module=writer,
+            start=(lambda _: {}) if cached else None,
+            step=read if cached else None,
             half=None,
             name="Writer",
         )

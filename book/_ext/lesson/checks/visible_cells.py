@@ -96,8 +96,12 @@ def ancestors(node: nodes.Node) -> Iterator[nodes.Element]:
 
 
 def is_out_of_sight(node: nodes.Element) -> bool:
-    """Whether a part of a page is output, or folded code."""
-    return node.get("nb_element") == "cell_code_output" or bool(node.get("hide_mode"))
+    """Whether a part of a page is output, folded code, or the reader's own file (its own tests)."""
+    return (
+        node.get("nb_element") == "cell_code_output"
+        or bool(node.get("hide_mode"))
+        or "own-file" in node.get("classes", ())
+    )
 
 
 def other_file(block: nodes.literal_block, page: Path) -> str:

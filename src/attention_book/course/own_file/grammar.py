@@ -37,7 +37,7 @@ class Grammar:
     """
 
     def __init__(self, *, seed: int = 1, num_train: int | None = None) -> None:
-        self.seed = seed
+        self.seed = shifted(seed)
         self.pairs = dict(RECIPES[RECIPE].splits())
         self.pairs["train"] = self.pairs["train"][:num_train]
         train = RECIPES[RECIPE].splits()["train"]
@@ -57,11 +57,20 @@ class Grammar:
         """Return what to train on: pairs of sources (B, m), and targets that begin with <bos>."""
         found = []
         for epoch in range(1, epochs + 1):
-            seed = (shifted(self.seed) << 20) + epoch  # as `training.fit` shuffles
+            seed = (self.seed << 20) + epoch  # as `training.fit` shuffles
             for batch in self._data["train"].batches(size, seed=seed):
                 target = torch.cat((batch.target_input[:, :1], batch.target_output), 1)
                 found.append((batch.source, target))
         return found
+
+    def targets(self, split: str = "random") -> Tensor:
+        """Return the French sentences of a split as one tensor, with <bos> and padding.
+
+        >>> Grammar(num_train=10).targets()[:, 0].unique().tolist()
+        [2]
+        """
+        (batch,) = self._data[split].batches(len(self._data[split]))
+        return torch.cat((batch.target_input[:, :1], batch.target_output), 1)
 
     def ids(self, *sentences: str) -> Tensor:
         """Return English sentences as word numbers (B, m); words and marks stand apart.

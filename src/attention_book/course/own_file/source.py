@@ -69,4 +69,4 @@ def changes(step: int, language: str = "en", around: int = 1) -> str:
     lines: list[str] = []
     for line in list(difflib.unified_diff(old, new, lineterm="", n=around))[2:]:
         lines.append("" if line.startswith("@@") else line)
-    return "\n".join(lines).strip("\n")
+    return re.sub(r"\A\s*\n", "", "\n".join(lines)).rstrip()
