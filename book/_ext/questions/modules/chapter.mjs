@@ -10,14 +10,15 @@ import { veil } from "./veil.mjs";
 function chapter(boxes) {
   const asked = boxes.map((root) => ({ root, id: dataOf(root).id, predicts: dataOf(root).role === "predict", open: null }));
   for (const each of asked) mount(each.root, { answered: () => unveil(each) });
+  const unfoldLine = keep({ folds: progress().settings.mode === "veil" });
   bar(asked.map(({ id }) => id), apply);
   apply(progress().settings.mode);
-  keep({ folds: progress().settings.mode === "veil" });
   if (progress().settings.mode !== "off") opening();
 
   /** Fold what is to be guessed first, or nothing. */
   function apply(mode) {
     document.documentElement.dataset.questions = mode;
+    if (mode !== "veil") unfoldLine();
     for (const each of asked) {
       if (mode !== "veil") unveil(each);
       else if (each.predicts && !each.open && !progress().cards[each.id]) each.open = veil(each.root);

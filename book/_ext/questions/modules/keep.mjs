@@ -3,10 +3,10 @@ import { both, el, freshId } from "../page/words.mjs";
 import { pageName } from "./contents.mjs";
 import { keepLine, lineOf } from "./store.mjs";
 
-/** Where the chapter has its line; `folds`: whether the book's is folded until the reader has one. */
+/** Where the chapter has its line; `folds`: whether the book's is folded until the reader has one. Returns what unfolds it. */
 export function keep({ folds = true } = {}) {
   const page = pageName(), heading = document.querySelector('.bd-article [id^="sec-"][id$="-summary"]')?.closest("section")?.querySelector("h2");
-  if (!heading) return;
+  if (!heading) return () => {};
   const theirs = [];
   for (let next = heading.nextElementSibling; next && !next.matches("section, .question"); next = next.nextElementSibling) theirs.push(next);
   const id = freshId(), input = el("textarea", { id, rows: 2, maxlength: 400 });
@@ -29,7 +29,10 @@ export function keep({ folds = true } = {}) {
   } }, el("label", { for: id }, both(["合上书：这一章只许留一句话，你留哪一句？", "Shut the book: if you could keep one line of this chapter, which would it be?"])),
   input, el("p", {}, button, " ", aside, " ", said)));
   button.replaceChildren(...both(["与书里的比一比", "Compare it with the book's"]));
-  if (!folds || input.value) return compare();
+  if (!folds || input.value) {
+    compare();
+    return compare;
+  }
   for (const each of theirs) {
     each.setAttribute("hidden", "until-found"); // links and the browser's search open it
     each.dataset.veiled = "";
@@ -42,4 +45,5 @@ export function keep({ folds = true } = {}) {
   };
   addEventListener("hashchange", followed);
   followed();
+  return compare;
 }

@@ -26,7 +26,8 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   const told = el("div", { role: "status", class: "question-told" }); // it must be there before it speaks
   const show = button({ hidden: true }, () => {
     settle(false);
-    control.focus();
+    told.firstChild.tabIndex = -1;
+    told.firstChild.focus();
   }, both(["看答案", "Show the answer"]));
   const place = el("div", { class: "question-try" }, control.element ?? [], told, show);
   fold.before(place);
