@@ -11,49 +11,8 @@ from glued import gluing
 from lxml import html
 from questions.grammar import KINDS as ALL_KINDS
 from tiny import HEADER, cell, make_book
-from written import ASK, KINDS, PAINT
+from written import KINDS, question
 
-MASK = PAINT.replace("q_row", "q_mask")
-GIVEN = """\
-- [x] {given}`answer`
-  > {zh} 对。
-  > {en} Right, {given}`n`.
-- [ ] {given}`wrong`
-  > {zh} 错。
-  > {en} Wrong.
-- [ ] *
-  > {zh} 数。
-  > {en} Count.
-"""
-
-
-def question(name, kind, body=None, ask=ASK, **options):
-    needed, items = KINDS[kind]
-    options = {"role": "check", "kind": kind, **needed, **options}
-    lines = "".join(f":{key}: {value}\n" for key, value in options.items())
-    return f"::::{{question}} {name}\n{lines}\n{ask}{items if body is None else body}::::\n\n"
-
-
-NUMBERS = {
-    "q_two": 2.0,
-    "q_three": 2.4,
-    "q_row": [0.25, 0.75],
-    "q_mask": [[1, 0], [1, 1]],
-    "q_given": [{"n": 4, "answer": 2.5, "wrong": 7}, {"n": 5, "answer": 1, "wrong": 8}],
-}
-PAGE = (
-    HEADER
-    + "# {zh}`题` {en}`T`\n\n"
-    + "".join(question(f"q-{kind}", kind) for kind in ALL_KINDS)
-    + question("q-mask", "paint", MASK, paint="mask", rows="一 | one; 二 | two")
-    + question("q-recall", "choice", role="recall", about="intro")
-    + question(
-        "q-given", "number", GIVEN.replace("{zh} 对。", "{zh} 对，{given}`n`。"),
-        ask=ASK.replace("几", "{given}`n` 的几").replace("How", "Of {given}`n`, how"),
-        variants="q_given",
-    )
-    + cell(gluing(**NUMBERS))
-)  # fmt: skip
 WRONG = (
     HEADER
     + "# {zh}`题` {en}`T`\n\n"
@@ -69,18 +28,6 @@ WRONG = (
     + question("w-about", "choice", role="recall", about="nowhere")
     + cell(gluing(w_two=2.0, w_three=2.4))
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def book(tmp_path_factory):
-    book = make_book(
-        tmp_path_factory.mktemp("questions"),
-        ["bilingual", "evidence", "questions", "website"],
-        intro="# T\n",
-        a=PAGE,
-    )
-    book.build()
-    return book
 
 
 @pytest.fixture(scope="module")
@@ -190,9 +137,9 @@ def test_the_index_and_the_questions_of_a_page_stand_in_scripts(book, site):
     folder = book.html / "_static" / "questions"
     index = folder.joinpath("index.js").read_text(encoding="utf8")
     found = json.loads(index.partition(" = ")[2].rstrip(";\n"))
-    assert found["titles"] == {"a": ["题", "T"]}
+    assert found["titles"]["a"] == ["题", "T"]
     names = [f"q-{kind}" for kind in (*ALL_KINDS, "mask", "recall", "given")]
-    assert found["pages"] == {"a": names}
+    assert found["pages"]["a"] == names
     text = folder.joinpath("a.js").read_text(encoding="utf8")
     boxes = json.loads(re.fullmatch(r'attentionBookQuestions.arrived\("a", (.*)\);\n', text)[1])
     assert list(boxes) == names

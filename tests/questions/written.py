@@ -1,4 +1,7 @@
-"""A sound question of each kind, as it is written."""
+"""A sound question of each kind, as it is written, and a page of them."""
+
+from glued import gluing
+from tiny import HEADER, cell
 
 ASK = ":::{zh}\n几个？\n:::\n:::{en}\nHow many?\n:::\n\n"
 CHOICE = """\
@@ -70,3 +73,54 @@ KINDS = {
     "order": ({}, ORDER),
     "say": ({}, SAY),
 }
+MASK = PAINT.replace("q_row", "q_mask")
+GIVEN = """\
+- [x] {given}`answer`
+  > {zh} 对。
+  > {en} Right, {given}`n`.
+- [ ] {given}`wrong`
+  > {zh} 错。
+  > {en} Wrong.
+- [ ] *
+  > {zh} 数。
+  > {en} Count.
+"""
+
+
+def question(name, kind, body=None, ask=ASK, **options):
+    needed, items = KINDS[kind]
+    options = {"role": "check", "kind": kind, **needed, **options}
+    lines = "".join(f":{key}: {value}\n" for key, value in options.items())
+    return f"::::{{question}} {name}\n{lines}\n{ask}{items if body is None else body}::::\n\n"
+
+
+NUMBERS = {
+    "q_two": 2.0,
+    "q_three": 2.4,
+    "q_row": [0.25, 0.75],
+    "q_mask": [[1, 0], [1, 1]],
+    "q_given": [{"n": 4, "answer": 2.5, "wrong": 7}, {"n": 5, "answer": 1, "wrong": 8}],
+}
+PAGE = (
+    HEADER
+    + "# {zh}`题` {en}`T`\n\n"
+    + "".join(question(f"q-{kind}", kind) for kind in KINDS)
+    + question("q-mask", "paint", MASK, paint="mask", rows="一 | one; 二 | two")
+    + question("q-recall", "choice", role="recall", about="intro")
+    + question(
+        "q-given", "number", GIVEN.replace("{zh} 对。", "{zh} 对，{given}`n`。"),
+        ask=ASK.replace("几", "{given}`n` 的几").replace("How", "Of {given}`n`, how"),
+        variants="q_given",
+    )
+    + cell(gluing(**NUMBERS))
+)  # fmt: skip
+#: What a prediction folds, to a line that says so and to a heading.
+GUESSED = (
+    HEADER
+    + "# {zh}`猜` {en}`G`\n\n"
+    + question("q-guess", "choice", role="predict")
+    + "Folded.\n\nSo is this.\n\n:::{revealed}\n:::\n\nIn sight.\n\n"
+    + question("q-guess-on", "choice", role="predict")
+    + "To the heading.\n\n## {zh}`下` {en}`N`\n\nThe next section.\n\n"
+    + cell("1 + 1")
+)
