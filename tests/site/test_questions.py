@@ -244,6 +244,7 @@ def test_the_answer_can_be_shown(reader: Any, kind: str) -> None:
     answer(page, data, right=False)
     question = box(page, data["id"])
     question.get_by_role("button", name="Show the answer").click()
+    expect(question.locator(".question-told")).to_contain_text("Not right")
     expect(question.locator(".question-answer > summary")).to_be_visible()
     assert question.evaluate("each => each.contains(document.activeElement)")
     if kind in ("choice", "line"):
@@ -364,7 +365,8 @@ def test_a_link_into_the_folded_text_unfolds_it(reader: Any) -> None:
     name = place.get_attribute("id")
     page.evaluate("name => { location.hash = name; }", name)
     expect(page.locator(f"[id='{name}']")).to_be_attached()
-    page.wait_for_function("name => !document.getElementById(name).closest('[data-veiled]')", arg=name)
+    there = "name => !document.getElementById(name).closest('[data-veiled]')"
+    page.wait_for_function(there, arg=name)
 
 
 @browsed

@@ -35,7 +35,8 @@ ITEM = re.compile(r"^(?:- \[(?P<mark>[x ])\] |- |\d+\. )(?P<words>.*)$")
 FENCE = re.compile(r"^:::\{(?P<language>zh|en)\}$")
 #: A name in a role that both languages must share: a number, a page, a name of the package.
 SHARED = re.compile(
-    r"\{(?P<role>glue:text|glue|given|ref|eq|numref|py[\w:]*)\}`(?:[^`<]*<)?(?P<name>[^`<>]+)>?`"
+    r"\{(?P<role>glue:text|glue|given|ref|doc|eq|numref|cite[\w:]*|py[\w:]*)\}"
+    r"`(?:[^`<]*<)?(?P<name>[^`<>]+)>?`"
 )
 GLUED = re.compile(r"\{glue(?::text)?\}`(?P<name>\w+)(?::(?P<format>[^`]*))?`")
 GIVEN = re.compile(r"\{given\}`(?P<name>\w+)(?::(?P<format>[^`]*))?`")

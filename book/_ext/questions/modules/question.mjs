@@ -11,6 +11,7 @@ import { button, copied } from "./parts.mjs";
 import { isDue, note, progress } from "./store.mjs";
 
 const KINDS = { choice, line, number, order, paint, say };
+const NOT_RIGHT = ["不对", "Not right"];
 const OWN_WORDS = [["下次再说全一点", "More next time"], ["说到了一部分", "Part of it"], ["都说到了", "All of it"]];
 
 export const dataOf = (root) => JSON.parse(root.querySelector('script[type="application/json"]').textContent);
@@ -25,6 +26,7 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   const control = KINDS[data.kind]({ root, data, replies, done, turn: () => progress().cards[data.id]?.reps ?? 0 });
   const told = el("div", { role: "status", class: "question-told" }); // it must be there before it speaks
   const show = button({ hidden: true }, () => {
+    told.querySelector(".question-words").replaceChildren(...both(NOT_RIGHT));
     settle(false);
     told.firstChild.tabIndex = -1;
     told.firstChild.focus();
@@ -55,8 +57,8 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
     const words = isSay ? OWN_WORDS[grade - 1]
       : predicts ? (right ? ["猜中了", "As you guessed"] : ["和你猜的不一样", "Not as you guessed"])
       : right ? ["对", "Right"]
-      : tries > 1 ? ["不对", "Not right"] : ["还不对，再试一次", "Not yet: one more try"];
-    said(right, el("p", { class: "question-verdict" }, el("span", { "aria-hidden": "true" }, right ? "✓ " : isSay ? "" : "✗ "), both(words)),
+      : tries > 1 ? NOT_RIGHT : ["还不对，再试一次", "Not yet: one more try"];
+    said(right, el("p", { class: "question-verdict" }, el("span", { "aria-hidden": "true" }, right ? "✓ " : isSay ? "" : "✗ "), el("span", { class: "question-words" }, both(words))),
       el("p", {}, copied(replies[item]?.querySelector(".question-reply")?.childNodes ?? [])));
   }
 
