@@ -153,3 +153,15 @@ def test_the_veil_speaks_the_language_of_the_reader(reader, language, words):
     shown = page.locator(".question-veil").first.inner_text()
     assert words in shown
     assert ("guess" in shown) == (language == "en")
+
+
+def test_one_broken_question_leaves_the_others_alive(browser, book):
+    text = book.page("a").replace('"kind":"choice"', '"kind":"riddle"', 1)
+    broken = book.html / "broken.html"
+    broken.write_text(text, encoding="utf8")
+    page, errors = browser.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(broken.as_uri())
+    expect(page.locator(".question-live")).to_have_count(page.locator(".question").count() - 1)
+    assert len(errors) == 1
+    page.close()

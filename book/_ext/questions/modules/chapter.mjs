@@ -9,7 +9,13 @@ import { veil } from "./veil.mjs";
 
 function chapter(boxes) {
   const asked = boxes.map((root) => ({ root, id: dataOf(root).id, predicts: dataOf(root).role === "predict", open: null }));
-  for (const each of asked) mount(each.root, { answered: () => unveil(each) });
+  for (const each of asked) {
+    try {
+      mount(each.root, { answered: () => unveil(each) });
+    } catch (error) {
+      reportError(error); // the others can be answered all the same
+    }
+  }
   const unfoldLine = keep({ folds: progress().settings.mode === "veil" });
   bar(asked.map(({ id }) => id), apply);
   apply(progress().settings.mode);
@@ -54,4 +60,4 @@ function bar(ids, apply) {
   show();
 }
 
-if (globalThis.document) chapter([...document.querySelectorAll(".bd-article .question.admonition")]);
+if (globalThis.document) chapter([...document.querySelectorAll(".bd-article .question.admonition:has(> script)")]);
