@@ -4,7 +4,7 @@ import { check, copied, lock } from "../parts.mjs";
 
 /** "3/7", "−0,75", "１０％" → what numbers it may be; none where it is none. */
 export function readings(text) {
-  const plain = text.normalize("NFKC").trim().replace(/[−–—]/g, "-").replaceAll("⁄", "/").replace(/^\+/, "").replace(/(?<=\d) (?=\d{3}(?!\d))/g, "");
+  const plain = text.normalize("NFKC").trim().replace(/[−–—]/g, "-").replaceAll("⁄", "/").replace(/^\+/, "").replace(/(\d) (?=\d{3}(?!\d))/g, "$1");
   if (/%$/.test(plain)) return readings(plain.slice(0, -1)).flatMap((value) => [value, value / 100]);
   const [, above, below] = /^([^/]+)\/([^/]+)$/.exec(plain) ?? [];
   if (above) return readings(above).flatMap((a) => readings(below).map((b) => a / b)).filter(Number.isFinite);
