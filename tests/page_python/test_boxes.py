@@ -1,10 +1,16 @@
 """The boxes of a built page: which listings become editors, and what holds without scripts."""
 
 import json
+from types import SimpleNamespace
 
 import nbformat
 import pytest
+from bilingual.marks import pick
+from docutils import nodes
+from docutils.utils import new_document
 from lxml import html
+from page_python import boxes
+from sphinx_exercise.nodes import exercise_node
 from written import STUB
 
 
@@ -57,3 +63,22 @@ def test_a_notebook_has_the_listing_as_before(tiny_book, language):
     text = "\n\n".join(each.source for each in cells)
     assert f"```python\n{STUB}\n```" in text
     assert "JavaScript" not in text
+
+
+def test_an_exercise_too_large_for_a_page_says_why(monkeypatch, tmp_path):
+    table = tmp_path / "not_in_page.yml"
+    table.write_text("masked-softmax:\n  zh: 太大。\n  en: It is too large.\n", encoding="utf8")
+    monkeypatch.setattr(boxes, "NOT_IN_PAGE", table)
+    listing = nodes.literal_block(STUB, STUB)
+    exercise = exercise_node("", nodes.section("", listing))
+    document = new_document("a.md")
+    document += exercise
+    boxes.make_boxes(None, document)
+    (box,) = document.findall(boxes.PagePython)
+    writer = SimpleNamespace(body=[], builder=SimpleNamespace(current_docname="a"))
+    boxes.visit(writer, box)
+    boxes.depart(writer, box)
+    text = "".join(writer.body)
+    assert "data-name" not in text  # no script makes an editor of it
+    assert 'It is too large. Use <a href="_notebooks/en/a.ipynb">' in pick(text, "en")
+    assert '太大。到<a href="_notebooks/zh/a.ipynb">' in pick(text, "zh")

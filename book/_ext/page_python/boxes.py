@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
 from bilingual.marks import LANGUAGES, Bilingual, pick
 from docutils import nodes
 from evidence.code_cells import code_cells
 from sphinx.application import Sphinx
 
 from page_python.bundle import LEFT_OUT
-from page_python.files import missing
+from page_python.files import TORCH, missing
 
 CHECK = re.compile(r'\bcheck\("([\w-]+)", (\w+)')
 #: A page with an editor may compile WebAssembly, which is what the engine is.
@@ -24,6 +25,9 @@ WITHOUT_SCRIPTS = Bilingual(
     "在网页里写要用 JavaScript；不用它，就在%s里做。",
     "To write in the page takes JavaScript; without it, use %s.",
 )
+#: Exercises that a page's Python cannot run, and why, in both languages.
+NOT_IN_PAGE = TORCH / "not_in_page.yml"
+INSTEAD = Bilingual("%s到%s里做。", "%s Use %s.")
 NOTEBOOK = Bilingual("本章的笔记本", "this chapter's notebook")
 
 
@@ -47,10 +51,22 @@ def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
         found = CHECK.search(listing.astext())
         assert found
         place = f"write-{found[1]}"
+        reason = reasons().get(found[1])
         box = PagePython(
-            "", listing.deepcopy(), ids=[place], classes=["page-python"], name=found[1]
+            "",
+            listing.deepcopy(),
+            ids=[place],
+            classes=["page-python"],
+            name=found[1],
+            reason=reason,
         )
         listing.replace_self(box)
+
+
+def reasons() -> dict[str, Bilingual]:
+    """Return the exercises that cannot run in a page, each with its reason."""
+    found = yaml.safe_load(NOT_IN_PAGE.read_text(encoding="utf8")) or {}
+    return {name: Bilingual(each["zh"], each["en"]) for name, each in found.items()}
 
 
 def is_exercise(node: nodes.Element) -> bool:
@@ -89,22 +105,25 @@ def head_of(code: str, name: str) -> str:
 
 
 def visit(writer: Any, node: PagePython) -> None:
-    """Begin the box."""
-    writer.body.append(
-        f'<div class="page-python" id="{node["ids"][0]}" data-name="{node["name"]}">'
-    )
+    """Begin the box; without a name no script touches it."""
+    name = "" if node["reason"] else f' data-name="{node["name"]}"'
+    writer.body.append(f'<div class="page-python" id="{node["ids"][0]}"{name}>')
 
 
 def depart(writer: Any, node: PagePython) -> None:
-    """End the box with what holds where there are no scripts."""
+    """End the box with what holds where no Python runs: no scripts, or an exercise too large."""
     page = writer.builder.current_docname
     folder = f"{'../' * page.count('/')}_notebooks"
     links = (
         f'<a href="{folder}/{language}/{page}.ipynb">{pick(NOTEBOOK, language)}</a>'
         for language in LANGUAGES
     )
-    words = WITHOUT_SCRIPTS % Bilingual(*links)
-    writer.body.append(f"<noscript><p>{words}</p></noscript></div>\n")
+    notebook = Bilingual(*links)
+    if node["reason"]:
+        writer.body.append(f"<p>{INSTEAD % (node['reason'], notebook)}</p></div>\n")
+    else:
+        words = WITHOUT_SCRIPTS % notebook
+        writer.body.append(f"<noscript><p>{words}</p></noscript></div>\n")
 
 
 def load(

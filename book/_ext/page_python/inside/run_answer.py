@@ -78,9 +78,10 @@ def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]
 
     Returns:
         `html`, the value of the last line; `error` with `kind`, `message`, `line` and `lines`, the
-        reader's own on the way to it; `missing`, what of PyTorch the page lacks and was asked for;
-        `left_out`, how many printed characters are not shown; `seconds`. An error of the kind
-        KeyboardInterrupt means that the time was up.
+        reader's own on the way to it, and with `zh` and `en`, if it speaks both languages;
+        `missing`, what of PyTorch the page lacks and was asked for; `left_out`, how many printed
+        characters are not shown; `seconds`. An error of the kind KeyboardInterrupt means that the
+        time was up.
     """
     asked: list[str] = sys.modules["torch._missing"].asked
     asked.clear()
@@ -163,8 +164,10 @@ def told(error: BaseException) -> dict[str, Any]:
         step = step.tb_next
     lines = dict.fromkeys(f"{n:>4}: {linecache.getline(FILE, n).rstrip()}" for n in numbers)
     message = "" if isinstance(error, KeyboardInterrupt) else str(error)
+    of_ours = {name: getattr(error, name) for name in ("zh", "en") if hasattr(error, name)}
     return {
         "kind": type(error).__name__,
+        **of_ours,
         "message": message[:2000],
         "line": numbers[-1] if numbers else None,
         "lines": "\n".join(lines),

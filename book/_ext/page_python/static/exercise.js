@@ -49,10 +49,11 @@
     const place = error.line ? ` (${both("line", error.line)})` : "";
     const lines = error.lines ? `<pre tabindex="0">${escaped(error.lines)}</pre>` : "";
     if (error.kind === "KeyboardInterrupt") return `<div class="py-error"><p><strong>${both("long", SOFT)}</strong>${place}</p>${lines}</div>`;
-    return `<div class="py-error"><p><strong><code>${escaped(error.kind)}</code></strong>${place} ${escaped(error.message)}</p>${advice(error)}${lines}</div>`;
+    const message = error.zh ? pair(escaped(error.zh), escaped(error.en)) : escaped(error.message);
+    return `<div class="py-error"><p><strong><code>${escaped(error.kind)}</code></strong>${place} ${message}</p>${advice(error)}${lines}</div>`;
   };
   const said = ({ html, error, missing }, printed) => {
-    const note = missing.length ? `<p class="py-error">${both("missing", missing.join(", "))}</p>` : "";
+    const note = missing.length && !error?.zh ? `<p class="py-error">${both("missing", missing.join(", "))}</p>` : "";
     return (error ? failure(error) : html || (printed ? "" : `<p class="py-note">${both("nothing")}</p>`)) + note;
   };
 
