@@ -80,8 +80,7 @@ def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]
         `html`, the value of the last line; `error` with `kind`, `message`, `line` and `lines`, the
         reader's own on the way to it, and with `zh` and `en`, if it speaks both languages;
         `missing`, what of PyTorch the page lacks and was asked for; `left_out`, how many printed
-        characters are not shown; `seconds`. An error of the kind KeyboardInterrupt means that the
-        time was up.
+        characters are not shown. An error of the kind KeyboardInterrupt means that the time was up.
     """
     asked: list[str] = sys.modules["torch._missing"].asked
     asked.clear()
@@ -89,7 +88,6 @@ def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]
     found: dict[str, Any] = {"html": "", "error": None}
     printed, usual = Printed(send), (sys.stdout, sys.stderr)
     sys.stdout = sys.stderr = printed
-    start = time.perf_counter()
     try:
         body, last = parts(source)
         space = {"__name__": "__main__", "__builtins__": builtins, **_space}
@@ -99,14 +97,11 @@ def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]
         if last is not None:
             value = eval(last, space)
             found["html"] = shown(value)
-            found["passed"] = getattr(value, "passed", None)
-            found["mistake"] = getattr(value, "mistake", None)
     except BaseException as error:  # KeyboardInterrupt (time is up) and SystemExit as well
         found["error"] = told(error)
     finally:
         printed.hand_over()
         sys.stdout, sys.stderr = usual
-    found["seconds"] = time.perf_counter() - start
     found["left_out"] = max(0, printed.count - SHOWN)
     found["missing"] = list(dict.fromkeys(asked))
     return found

@@ -5,7 +5,7 @@
   const { editor, escaped, run, stop, isReady, isBusy, files, SOFT, HARD } = window.pagePython;
   const megabytes = (files.bytes / 1e6).toFixed(1);
   const WORDS = {
-    title: ["在这里写", "Write it here"], cellTitle: ["改一改，再运行", "Change it, run it again"],
+    title: ["在这里写", "Write it here"],
     first: [`在本页运行（先载入 ${megabytes} MB）`, `Run in this page (loads ${megabytes} MB first)`],
     run: ["运行", "Run"], stop: ["停止", "Stop"], reset: ["恢复原样", "Reset"], copy: ["复制", "Copy"],
     copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; it can be pasted into a cell of the notebook."],
@@ -16,7 +16,7 @@
     stopped: ["已停止。", "Stopped."], long: ["超过 {} 秒，已停止。是不是有循环没有尽头？", "Stopped after {} seconds. Is there a loop that never ends?"],
     ended: ["Python 意外结束了：多半是内存不够，或者函数一层层调用自己，停不下来。代码还在；下次运行会重新启动。", "Python ended unexpectedly: most likely it ran out of memory, or a function calls itself without end. Your code is kept; the next run starts Python again."],
     start: ["Python 没有启动：{}。代码还在，可以再试一次；也可以在笔记本里做。", "Python did not start: {}. Your code is kept; try again, or use the notebook."],
-    busy: ["另一格正在运行。", "Another cell is running."], line: ["第 {} 行", "line {}"], printed: ["打印的内容", "What it printed"],
+    busy: ["另一格正在运行。", "Another cell is running."], line: ["第 {} 行", "line {}"],
     leftOut: ["……还有 {} 个字符没有显示。", "… and {} more characters."], nothing: ["运行完了，没有要显示的：最后一行不是一个值。", "Done; there is nothing to show, since the last line is no value."],
     missing: ["网页里没有 {}，笔记本里有。上面的结论不算数：请在笔记本里运行。", "There is no {} in a page; the notebook has it. What is said here does not count: run it in the notebook."],
   };
@@ -58,8 +58,8 @@
   };
 
   // ---- one box ------------------------------------------------------------------------------------
-  const markup = (name, title) => `
-<p class="py-title" id="${name}-label">${both(title)}</p>
+  const markup = (name) => `
+<p class="py-title" id="${name}-label">${both("title")}</p>
 <div class="py-place"></div>
 <div class="py-row"><button class="py-run" type="button"></button><button class="py-stop" type="button" hidden>${both("stop")}</button><button class="py-reset" type="button">${both("reset")}</button><button class="py-copy" type="button">${both("copy")}</button></div>
 <p class="py-note" id="${name}-keys">${both("keys")}</p>
@@ -74,7 +74,7 @@
     const { name } = box.dataset, key = `book-python:${name}`, original = box.querySelector("pre").textContent.replace(/\n$/, "");
     const part = document.createElement("div");
     part.className = "py-live";
-    part.innerHTML = markup(box.id, box.dataset.cell === undefined ? "title" : "cellTitle");
+    part.innerHTML = markup(box.id);
     box.append(part);
     box.classList.add("py-alive");
     const [place, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
@@ -113,8 +113,6 @@
         text.mark(found.error?.line);
         status.innerHTML = both("took", ((performance.now() - begun) / 1000).toFixed(2));
         result.innerHTML = said(found, printed);
-        box.dataset.verdict = found.passed === undefined || found.passed === null ? "" : found.passed ? "passed" : "failed";
-        box.dispatchEvent(new CustomEvent("page-python", { bubbles: true, detail: found }));
       } catch ({ message }) {
         const [why, more] = message.startsWith("start: ") ? ["start", message.slice(7)] : [message, HARD];
         status.innerHTML = "";
@@ -129,7 +127,7 @@
     runButtons.add(runButton);
     runButton.onclick = go;
     stopButton.onclick = stop;
-    resetButton.onclick = () => { text.replace(original); empty(); delete box.dataset.verdict; };
+    resetButton.onclick = () => { text.replace(original); empty(); };
     copyButton.onclick = async () => {
       try { await navigator.clipboard.writeText(text.area.value); status.innerHTML = both("copied"); }
       catch { text.area.focus(); text.area.select(); status.innerHTML = both(document.execCommand("copy") ? "copied" : "uncopied"); }
