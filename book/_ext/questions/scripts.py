@@ -17,7 +17,6 @@ from bilingual.environment import reading_order
 from bilingual.marks import pick
 from docutils import nodes
 from live.bundler import bundler
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -110,17 +109,11 @@ def with_questions(env: BuildEnvironment) -> list[str]:
 
 
 def index(env: BuildEnvironment) -> dict[str, Any]:
-    """Return the names of each page's questions, the page's titles, and the parts of the book."""
+    """Return the names of each page's questions, and the page's titles."""
     pages = with_questions(env)
-    parts = []
-    for toctree in env.tocs[env.config.root_doc].findall(addnodes.toctree):
-        inside = [page for _, page in toctree["entries"] if page in pages]
-        if inside and toctree.get("caption"):
-            parts.append([in_languages(toctree["caption"]), inside])
     return {
         "pages": {page: list(NAMES.of(env)[page]) for page in pages},
         "titles": {page: in_languages(env.titles[page].astext()) for page in pages},
-        "parts": parts,
     }
 
 

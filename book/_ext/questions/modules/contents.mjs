@@ -13,12 +13,12 @@ function contents(sidebar) {
     const ids = pages[pageOf(link)];
     if (!ids) continue;
     const place = el("span", { class: "question-ring" });
-    link.append(" ", place);
+    link.append(place);
     rings.push([place, ids]);
   }
   const count = el("span", { class: "question-count" });
   const badge = el("p", { class: "question-badge", hidden: true },
-    el("a", { href: pageAddress("today") }, both(["今日回顾", "Today's questions"]), " ", count));
+    el("a", { href: pageAddress("today") }, both(["今日回顾", "Today’s questions"]), " ", count));
   sidebar.prepend(badge);
   function show() {
     for (const [place, ids] of rings) place.replaceChildren(...ring(ids));
@@ -41,7 +41,7 @@ function ring(ids) {
     circle("done", { "stroke-dasharray": `${(done / ids.length) * around} ${around}`, transform: "rotate(-90 7 7)" }));
   const words = [`（${ids.length} 题答了 ${done} 题${waiting ? `，${waiting} 题到期` : ""}）`,
     `(${done} of ${ids.length} questions answered${waiting ? `, ${waiting} due` : ""})`];
-  return [drawing, el("span", { class: "question-hidden" }, both(words))];
+  return [" ", drawing, el("span", { class: "question-hidden" }, both(words))];
 }
 
 const sidebar = globalThis.document?.querySelector(".bd-links");

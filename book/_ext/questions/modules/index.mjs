@@ -1,11 +1,10 @@
 /* Where each question of the book stands, as the script index.js says, and where these scripts lie. */
 
-const found = globalThis.attentionBookQuestions ?? { pages: {}, titles: {}, parts: [] };
+const found = globalThis.attentionBookQuestions ?? { pages: {}, titles: {} };
 
-/** Page → its questions, in the order of the book; page → its title in both languages; [[title, pages]]. */
+/** Page → its questions, in the order of the book; page → its title in both languages. */
 export const pages = found.pages;
 export const titles = found.titles;
-export const parts = found.parts;
 
 /** Question → page. */
 export const known = Object.fromEntries(Object.entries(pages).flatMap(([page, names]) => names.map((name) => [name, page])));
