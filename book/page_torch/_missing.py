@@ -4,6 +4,7 @@ The names of the real PyTorch tell it from a typing error, which is the `Attribu
 module.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,13 @@ from typing import Any
 asked: list[str] = []
 #: "zh" or "en": what the error says; None says both.
 language: str | None = None
+
+
+def _texts(what: str) -> dict[str, str]:
+    return {
+        "zh": f"网页里的 torch 是个小替身，没有 {what}；这一段请到笔记本里运行。",
+        "en": f"The small torch of this page has no {what}: run this in the notebook.",
+    }
 
 
 class MissingInPage(AttributeError):
@@ -23,10 +31,34 @@ class MissingInPage(AttributeError):
     """
 
     def __init__(self, what: str) -> None:
-        self.what = what
-        self.zh = f"网页里的 torch 是个小替身，没有 {what}；这一段请到笔记本里运行。"
-        self.en = f"The small torch of this page has no {what}: run this in the notebook."
-        super().__init__({"zh": self.zh, "en": self.en}.get(language or "", f"{self.en} {self.zh}"))
+        self.what, texts = what, _texts(what)
+        self.zh, self.en = texts["zh"], texts["en"]
+        super().__init__(texts.get(language or "", f"{self.en} {self.zh}"))
+
+
+class ModuleMissingInPage(ModuleNotFoundError):
+    """A module of PyTorch that the page's torch does not have; else as `MissingInPage`."""
+
+    def __init__(self, what: str) -> None:
+        self.what, texts = what, _texts(what)
+        self.zh, self.en = texts["zh"], texts["en"]
+        super().__init__(texts.get(language or "", f"{self.en} {self.zh}"), name=what)
+
+
+class _Modules:
+    """Stands last among Python's finders: an import that only PyTorch could serve comes here."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        package = __name__.rpartition(".")[0]
+        if name.startswith(f"{package}."):
+            within = name.removeprefix(f"{package}.")
+            space, _, module = within.rpartition(".")
+            if module in known(space or "torch"):
+                asked.append(f"torch.{within}")
+                raise ModuleMissingInPage(f"torch.{within}")
+
+
+sys.meta_path.append(_Modules())
 
 
 def missing(what: str) -> MissingInPage:
@@ -39,7 +71,7 @@ def known(kind: str) -> frozenset[str]:
     """Return the names that the real PyTorch has in one of its namespaces."""
     from ._names import NAMES
 
-    return NAMES[kind]
+    return NAMES.get(kind, frozenset())
 
 
 def lookup(kind: str, prefix: str) -> Callable[[str], Any]:

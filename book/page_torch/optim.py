@@ -107,4 +107,5 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay)
 
 
+__path__: list[str] = []  # what is imported from in here is missing, and says so
 __getattr__ = lookup("optim", "torch.optim")

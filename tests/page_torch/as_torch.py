@@ -9,7 +9,10 @@ PLACE = Path(__file__).resolve().parents[2] / "book" / "page_torch"
 
 
 def import_page_torch(name: str = "torch") -> ModuleType:
-    """Import the folder under this name, as the site's bundle does."""
+    """Import the folder under this name, once; as `torch`, only where there is no other yet."""
+    if name in sys.modules:
+        assert name != "torch", "PyTorch is imported already"
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(
         name, PLACE / "__init__.py", submodule_search_locations=[str(PLACE)]
     )

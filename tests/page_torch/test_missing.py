@@ -48,6 +48,26 @@ def test_what_only_pytorch_has_is_named_with_the_way_to_the_notebook(what, call)
     assert _missing.asked == [what]
 
 
+@pytest.mark.parametrize(
+    "module", ["distributions", "utils.data", "optim.lr_scheduler", "nn.utils.rnn", "fft"]
+)
+def test_a_module_that_only_pytorch_has_is_named_where_it_is_imported(module):
+    with pytest.raises(ModuleNotFoundError) as caught:
+        importlib.import_module(f"page_torch.{module}")
+    assert isinstance(caught.value, _missing.ModuleMissingInPage)
+    assert caught.value.what == f"torch.{module}"
+    assert "笔记本" in str(caught.value)
+    assert "notebook" in str(caught.value)
+    assert _missing.asked == [f"torch.{module}"]
+
+
+@pytest.mark.parametrize("module", ["distribution", "utils.dat", "nn.functionl"])
+def test_a_module_that_nobody_has_is_a_typing_error(module):
+    with pytest.raises(ModuleNotFoundError) as caught:
+        importlib.import_module(f"page_torch.{module}")
+    assert not isinstance(caught.value, _missing.ModuleMissingInPage)
+
+
 @pytest.mark.parametrize("space", SPACES)
 def test_a_typing_error_is_no_missing_part(space):
     module = page_torch

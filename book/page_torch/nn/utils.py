@@ -29,4 +29,5 @@ def parameters_to_vector(parameters):
     return cat([p.reshape(-1) for p in parameters])
 
 
+__path__: list[str] = []  # what is imported from in here is missing, and says so
 __getattr__ = lookup("nn.utils", "torch.nn.utils")
