@@ -10,7 +10,13 @@ from itertools import takewhile
 from pathlib import Path
 
 #: Public modules that are neither packages nor at the top level.
-DEEPER_MODULES = ("course.datasets", "course.notebook", "course.recorded", "foundations.shapes")
+DEEPER_MODULES = (
+    "course.datasets",
+    "course.notebook",
+    "course.questions",
+    "course.recorded",
+    "foundations.shapes",
+)
 #: Packages that wait for the page that explains them.
 UNLISTED = ("conformance",)
 
