@@ -94,8 +94,8 @@ def stub(doctree: nodes.document, exercise: nodes.Element) -> nodes.literal_bloc
 
 
 def head_of(code: str, name: str) -> str:
-    """Return the line that begins a function."""
-    for node in ast.parse(code).body:
+    """Return the line that begins a function; "" if it is not there, or the text is no code."""
+    for node in parsed(code).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             return f"def {name}({ast.unparse(node.args)}):"
     return ""
@@ -157,7 +157,7 @@ def imports(text: str, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
 def parsed(code: str) -> ast.Module:
     try:
         return ast.parse(code)
-    except SyntaxError:  # a magic of IPython
+    except SyntaxError:  # a magic of IPython, or what a cell has printed
         return ast.parse("")
 
 
