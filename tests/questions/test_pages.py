@@ -274,6 +274,13 @@ def test_replies_are_in_the_notebooks_language_with_the_numbers_of_the_book(answ
     assert "改成" in repr(answer("q-line", 2)) or "Mended" in repr(answer("q-line", 2))
 
 
+def test_whoever_is_wrong_is_led_back_to_the_page(answered):
+    language, answer, _ = answered
+    back = {"zh": "回头看：[T](", "en": "Go back to: [T]("}[language]
+    assert back in repr(answer("q-recall", "A"))
+    assert back not in repr(answer("q-recall", "B"))
+
+
 def test_an_order_is_told_the_first_step_that_is_misplaced(answered):
     _, answer, _ = answered
     found = {"".join(order): answer("q-order", "".join(order)) for order in permutations("ABC")}

@@ -51,7 +51,9 @@ def question_of(box: nodes.Element, say: Say) -> dict[str, Any] | None:
         (f"{'✓' if n == data['right'] else '✗'} " if is_judged else "") + say(*reply_of(item))
         for n, item in enumerate(items.children)
     ]
-    data["closing"] = say(*fold.children[place + 1 :])
+    after = [each for each in fold.children[place + 1 :] if isinstance(each, nodes.Element)]
+    data["closing"] = say(*(each for each in after if "question-back" not in each["classes"]))
+    data["back"] = say(*(each for each in after if "question-back" in each["classes"]))
     if "variants" in data:  # a notebook asks for the first of them
         data["values"] = data.pop("variants")[0]
     if "lines" in data:

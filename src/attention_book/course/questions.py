@@ -139,8 +139,9 @@ def answer(name: str, given: Any = ..., *, language: str | None = None) -> Reply
         reply = question["replies"][judged]
         if question["kind"] == "order":
             reply = f"✗ {chr(ord('A') + question['shown'].index(judged))}: {reply}"
-    if right and question["closing"]:
-        reply = f"{reply}\n\n{question['closing']}"
+    more = question["closing" if right else "back"]  # where it is told, for whoever was wrong
+    if more:
+        reply = f"{reply}\n\n{more}"
     return Reply(name, right, reply)
 
 
