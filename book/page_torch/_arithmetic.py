@@ -266,6 +266,10 @@ def _power(x, y):
         return math.copysign(inf, x if y % 2 == 1 else 1) if x == 0 else nan
 
 
+def _root(x, y):
+    return math.sqrt(x) if x >= 0 else nan
+
+
 def _whole_power(x, y):
     if y >= 0:
         return x**y
@@ -292,9 +296,11 @@ def pow_(a, b):
         made = pow_(a, b)
         return (g * made * base.log()).masked_fill((base == 0) & (b >= 0), 0.0)
 
-    if dtype is bool_:
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
     function = _power if dtype.kind == 2 else _whole_power
+    if dtype is bool_ and isinstance(b, Tensor):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    if dtype.kind == 2 and not isinstance(b, Tensor) and abs(b) == 0.5:
+        function = _root if b > 0 else lambda x, y: _quotient(1.0, _root(x, y))
     return _apply("PowBackward0", function, dtype, a, b, _both(a, b, for_a, for_b))
 
 

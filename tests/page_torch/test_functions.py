@@ -94,6 +94,8 @@ DIFFERENT = [
     (r"(made\('bool'|= True).*(\*\*|pow|atan2)", "gradients", "PyTorch's formula takes no bool"),
     (r"(half|bfloat16).*(\*\*|pow|atan2)", "gradients", "a long chain, rounded at each step"),
     (r"(half|bfloat16).*(%|//|remainder|fmod|floor_divide)", "value", "jumps, rounded before"),
+    (r"= 1e-8.*(\*\*|pow)", "gradients", "PyTorch rounds the exponent, or not, by the size"),
+    (r"special.*(var|std)", "gradients", "of what is NaN itself"),
     (r"special.*prod", "gradients", "PyTorch divides by a factor; infinities tell"),
 ]
 
