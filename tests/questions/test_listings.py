@@ -1,33 +1,16 @@
 """Listings of the chapters' questions: as printed they break a law, as mended they keep it."""
 
 import math
-import re
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from questions.grammar import Question, read
 from torch.nn import functional as F
+from written import of_the_book
 
-BOOK = Path(__file__).resolve().parents[2] / "book"
-OPENING = re.compile(r"^(:{4,})\{question\} (\S+)\n((?::\w+: [^\n]*\n)*)(.*?)^\1$", re.M | re.S)
-
-
-def listings() -> dict[str, Question]:
-    """Every question of the book that asks for a line, by its name."""
-    found = {}
-    for path in sorted(BOOK.glob("*.md")):
-        for _, name, options, body in OPENING.findall(path.read_text(encoding="utf8")):
-            given = dict(re.findall(r"^:(\w+): (.*)$", options, re.M))
-            if given.get("kind") == "line":
-                found[name] = read(name, given, body.split("\n"))
-    return found
-
-
-LISTINGS = listings()
+LISTINGS = of_the_book("line")
 #: Runs a listing with these names, and returns all names that there are then.
 Run = Callable[..., SimpleNamespace]
 LAWS: dict[str, Callable[[Run], bool]] = {}

@@ -1,7 +1,26 @@
-"""A sound question of each kind, as it is written, and a page of them."""
+"""A sound question of each kind, as it is written, and a page of them; the book's own questions."""
+
+import re
+from pathlib import Path
 
 from glued import gluing
+from questions.grammar import Question, read
 from tiny import HEADER, cell
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+OPENING = re.compile(r"^(:{4,})\{question\} (\S+)\n((?::\w+: [^\n]*\n)*)(.*?)^\1$", re.M | re.S)
+
+
+def of_the_book(kind: str) -> dict[str, Question]:
+    """Return every question of the book that is of this kind, by its name."""
+    found = {}
+    for path in sorted(BOOK.glob("*.md")):
+        for _, name, options, body in OPENING.findall(path.read_text(encoding="utf8")):
+            given = dict(re.findall(r"^:(\w+): (.*)$", options, re.M))
+            if given.get("kind") == kind:
+                found[name] = read(name, given, body.split("\n"))
+    return found
+
 
 ASK = ":::{zh}\n几个？\n:::\n:::{en}\nHow many?\n:::\n\n"
 CHOICE = """\
