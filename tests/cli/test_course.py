@@ -60,6 +60,8 @@ def test_a_step_is_written_and_no_file_is_overwritten_unasked(say, alone):
         ("course step seven", "got 'seven'"),
         ("course check --out a.py", "with step only"),
         ("course learn", "check"),
+        ("course check --step 0", "--step"),
+        ("course check --time-limit nan", "not a finite number"),
     ],
 )
 def test_a_line_that_means_nothing_is_refused(say, alone, line, reason):

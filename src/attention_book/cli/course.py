@@ -14,7 +14,7 @@ from attention_book.cli.errors import ExitCode, Failure
 from attention_book.cli.files import write_result
 from attention_book.cli.progress import bar_over
 from attention_book.cli.terminal import note, said, spoken, tell, visible
-from attention_book.cli.ui import BilingualCommand, argument, option
+from attention_book.cli.ui import BilingualCommand, Number, Whole, argument, option
 from attention_book.conformance import Kernel, Report, Sequence, examine
 from attention_book.course.own_file import STEPS, Grammar, changes, check_file, file_at
 from attention_book.course.own_file.checking import FILE
@@ -92,13 +92,13 @@ class _Counted(list[tuple[Tensor, Tensor]]):
         "检查到第几步；不写：文件写到的那一步。",
         "Check up to this step; without it, up to the one that the file has reached.",
     ),
-    type=click.IntRange(1, len(STEPS)),
+    type=Whole(min=1, max=len(STEPS)),
     metavar=Bilingual("步", "STEP"),
 )
 @option(
     "--time-limit",
     help=Bilingual("检查最多用几秒。", "Give a check up after so many seconds."),
-    type=click.FloatRange(min=1, max=86_400),
+    type=Number(min=1, max=86_400),
     default=60.0,
     show_default=True,
     metavar=Bilingual("秒", "SECONDS"),

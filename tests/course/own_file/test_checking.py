@@ -47,6 +47,15 @@ def test_a_later_edit_that_breaks_an_earlier_step_is_found(
     assert f"改 `{name}`（第 " in verdict.statement.zh
 
 
+def test_a_step_that_never_held_was_broken_by_no_later_edit(file: Path) -> None:
+    file.write_text(file_at(2), encoding="utf8")
+    assert check_file(2, file)
+    file.write_text(edited(3, "return weights(scores, mask) @ v", "return weights(scores) @ v"))
+    verdict = check_file(3, file, language="en")
+    assert (verdict.broken, verdict.mistake) == (3, "pool-without-mask")
+    assert "held before" not in str(verdict)
+
+
 GOOD = file_at(4)
 PAST = "\n\ndef past(cache):\n    return 0\n"
 # The file, the step, and what is said of it in English.
