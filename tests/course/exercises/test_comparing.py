@@ -157,6 +157,7 @@ def hint(*results):
         ([1, 2], np.array([1, 2]), "A list is expected, not a NumPy array"),
         ((1, 2), (each for each in (1, 2)), "not a generator. It has not computed"),
         ([1, 2], map(int, "12"), "not a `map`. It has not computed"),
+        (LINE, ..., "Not written yet: put your answer in the place of `...`"),
         ([1, 2], range(1, 3), "A list is expected, not a `range`"),
         (LINE, lambda: LINE, "A tensor is expected, not a function"),
         (LINE, WIDE.max(dim=0), "take `.values`"),

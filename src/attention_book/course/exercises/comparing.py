@@ -129,6 +129,9 @@ MAKE_A_TENSOR = Bilingual(
     "几个张量用 `torch.stack` 叠成一个，几个数用 `torch.tensor` 变成一个",
     "`torch.stack` makes one of several tensors, and `torch.tensor` makes one of numbers",
 )
+NOT_WRITTEN = Bilingual(
+    "还没写：把 `...` 换成你的答案。", "Not written yet: put your answer in the place of `...`."
+)
 BOOLEAN = Bilingual(
     "应当是布尔张量：`<=` 这样的比较直接给出它，也可以用 `.bool()` 转换。",
     "A boolean tensor is expected: a comparison such as `<=` gives one, and `.bool()` makes one.",
@@ -184,6 +187,8 @@ def _innermost(expected: Any, got: Any) -> Pair:
 
 
 def _type_hint(expected: Any, got: Any) -> Bilingual | None:
+    if got is ...:
+        return NOT_WRITTEN
     if expected is None or got is None:
         return None
     if type(got).__module__ == "torch.return_types":
