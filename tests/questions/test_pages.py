@@ -20,13 +20,15 @@ WRONG = (
     + question("w-twice", "choice")
     + question("w-twice", "choice")
     + question("w-unglued", "number", KINDS["number"][1].replace("q_two", "q_nowhere"))
+    + question("w-word", "number", KINDS["number"][1].replace("q_two", "w_word"))
+    + question("w-text", "number", KINDS["number"][1].replace("q_two:.0f", "w_text"))
     + question("w-typed", "number", KINDS["number"][1].replace("{glue:text}`q_two:.0f`", "2"))
     + question(
         "w-near", "number",
         KINDS["number"][1] + "- [ ] {glue:text}`w_three:.0f`\n  > {zh} 三。\n  > {en} Three.\n"
     ).replace("q_two", "w_two")
     + question("w-about", "choice", role="recall", about="nowhere")
-    + cell(gluing(w_two=2.0, w_three=2.4))
+    + cell(gluing(w_two=2.0, w_three=2.4, w_word="two", w_text="2.0"))
 )  # fmt: skip
 
 
@@ -182,11 +184,13 @@ def test_the_build_complains(tmp_path):
         ("q-choice", "the name is used on a already"),
         ("w-twice", "the name is used twice"),
         ("w-unglued", "no cell of the page glues 'q_nowhere'"),
+        ("w-word", "'w_word' is no number"),
         ("w-typed", "the answer '2' is typed"),
         ("w-near", "the mistake is within the tolerance"),
     ):
         assert f"question {name}: {problem}" in log
     assert "nowhere" in log
+    assert "question w-text" not in log  # a number as it is to be read is one
     (line,) = (n for n, each in enumerate(WRONG.split("\n"), 1) if each == "- [x] 2")
     assert f"b.md:{line}" in log
 

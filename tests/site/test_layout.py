@@ -14,7 +14,8 @@ pytestmark = pytest.mark.browser
 WIDER_THAN_THE_PAGE = """
 () => {
   const width = document.documentElement.clientWidth, found = [];
-  const apart = "pre, .math-scroll, .table-box, .live-scroll, .katex-mathml, dialog, svg";
+  const apart = "pre, .math-scroll, .table-box, .live-scroll, .question-scroll, .question-hidden," +
+    " .py-editor, .katex-mathml, dialog, svg";
   for (const place of document.querySelectorAll("article, .bd-header-article, footer")) {
     const walker = document.createTreeWalker(place, NodeFilter.SHOW_ELEMENT, (element) =>
       element.matches(apart) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);

@@ -110,6 +110,8 @@ class QuestionDirective(SphinxDirective):
                 self.complain(question.name, [(item.line, f"no variant has {given['name']!r}")])
         elif glued := GLUED.fullmatch(item.text.same):
             value = self.glued(question, glued["name"], item.line)
+            if value is not None and not flat(value):
+                self.complain(question.name, [(item.line, f"{glued['name']!r} is no number")])
         return flat(value)
 
     def glued(self, question: Question, name: str, line: int) -> Any:
@@ -254,7 +256,10 @@ def flat(value: Any) -> list[float]:
     """Return a number, or the rows of a drawing one after the other, as a list."""
     if isinstance(value, list | tuple):
         return [number for each in value for number in flat(each)]
-    return [] if value is None or isinstance(value, str) else [float(value)]
+    try:
+        return [float(value)]  # of a text, too: f"{share:.2f}" is glued as it is to be read
+    except (TypeError, ValueError):
+        return []
 
 
 def as_given(variant: dict[str, Any], given: tuple[str, str]) -> str:

@@ -13,7 +13,8 @@ export const check = (press, words = ["看看对不对", "Check"]) => button({ c
 /** Make a button of what an element holds; a link in it becomes text. */
 export function pressable(element, attributes, press) {
   for (const link of element.querySelectorAll("a")) link.replaceWith(...link.childNodes);
-  const made = button({ ...attributes, "aria-label": formulaAlone(element) }, press, ...element.childNodes);
+  const formula = formulaAlone(element), label = formula && { "aria-label": formula, translate: "no" };
+  const made = button({ ...attributes, ...label }, press, ...element.childNodes);
   element.replaceChildren(made);
   return made;
 }
