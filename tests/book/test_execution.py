@@ -371,3 +371,19 @@ def test_old_results_are_pruned(tmp_path):
     }
     assert len(list((kept / "new").iterdir())) == KEPT_NOTEBOOKS
     assert not (kept / "new" / f"{KEPT_NOTEBOOKS}.ipynb").exists(), "the oldest go"
+
+
+def test_a_result_is_kept_without_parsing_code(tmp_path, monkeypatch):
+    """In Python 3.11 the kernels' thread and the reading one must not parse at once."""
+    from evidence.execution.code_closure import Package
+    from evidence.execution.kept_outputs import Outputs
+    from evidence.execution.keyed_execution import Progress
+
+    (tmp_path / "src").mkdir()
+    outputs = Outputs(tmp_path / "kept", "new", Package(tmp_path / "src"))
+    run = notebook_run(tmp_path, "1 + 1")
+    done = Progress([run], 1, outputs)
+    with monkeypatch.context() as inside:
+        inside.setattr(ast, "parse", None)
+        done(run)
+    assert outputs.load(run.notebook) == run.notebook

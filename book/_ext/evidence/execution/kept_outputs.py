@@ -127,8 +127,8 @@ class Outputs:
         kept: nbformat.NotebookNode = nbformat.read(path, as_version=4)
         return kept
 
-    def save(self, notebook: nbformat.NotebookNode) -> None:
-        path = self.path(notebook)
+    def save(self, notebook: nbformat.NotebookNode, path: Path) -> None:
+        """Keep a notebook with its outputs where `path` said before it was executed."""
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         nbformat.write(notebook, temporary)
         temporary.replace(path)  # whole or not at all, whenever the build is interrupted

@@ -220,15 +220,20 @@ def line_in_file(notebook: nbformat.NotebookNode, path: Path, problem: Problem) 
 
 
 class Progress:
-    """Keeps each good result at once and says how far the execution has come."""
+    """Keeps each good result at once and says how far the execution has come.
+
+    It is called in the kernels' thread, where no code is parsed: in Python 3.11 two threads that
+    parse at once can raise a SystemError.
+    """
 
     def __init__(self, runs: list[Run], jobs: int, outputs: Outputs) -> None:
         self.waiting = [run.name for run in runs]
+        self.paths = {run.name: outputs.path(run.notebook) for run in runs}
         self.total, self.jobs, self.outputs = len(runs), jobs, outputs
 
     def __call__(self, run: Run) -> None:
         if not run.problems:
-            self.outputs.save(run.notebook)
+            self.outputs.save(run.notebook, self.paths[run.name])
         self.waiting.remove(run.name)
         count, left = self.total - len(self.waiting), len(self.waiting)
         state = "FAILED after" if run.problems else ""
