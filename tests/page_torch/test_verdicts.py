@@ -17,7 +17,7 @@ from offenders import no_offenders
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 NOT_IN_PAGE = ROOT / "book" / "page_torch" / "not_in_page.yml"
-#: The answers whose verdict differs, by exercise, and why.
+#: The answers whose verdict may differ, by exercise, and why; on another processor it may not.
 OTHERWISE = {
     ("dead-parameters", "mistake 2, rounding-taken-for-life"): "The answer compares sums with"
     " `torch.equal`: which of two hints of the same mistake fits hangs on how they round.",
@@ -63,10 +63,10 @@ def test_the_verdicts_are_the_same(verdicts, not_in_page):
     no_offenders(check, [name for name in theirs if name not in not_in_page])
 
 
-def test_what_is_listed_differs(verdicts, not_in_page):
+def test_what_cannot_run_does_not(verdicts, not_in_page):
     theirs, ours = verdicts
-    listed = [*OTHERWISE, *((name, "the solution") for name in not_in_page)]
-    assert [key for key in listed if theirs[key[0]][key[1]] == ours[key[0]][key[1]]] == []
+    key = "the solution"
+    assert [name for name in not_in_page if theirs[name][key] == ours[name][key]] == []
 
 
 def test_nearly_all_exercises_come_out_alike(verdicts, not_in_page):
