@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -325,3 +326,11 @@ def _has_no_order(node: ast.AST) -> bool:
         copied = name in ("list", "tuple") and any(map(_has_no_order, node.args))
         return copied or name in ("set", "frozenset")
     return isinstance(node, ast.Set | ast.SetComp)
+
+
+def test_modules_that_tests_import_have_different_names() -> None:
+    """Every folder of tests is on the path: of two modules with one name a whole run sees one."""
+    helpers = [path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "answers"]
+    names = Counter(path.name for path in helpers if not path.name.startswith("test_"))
+    twice = {name for name, count in names.items() if count > 1}
+    assert twice <= {"conftest.py", "__init__.py"}

@@ -22,8 +22,8 @@ for folder in (
     sys.path.append(str(folder))
 
 from browser import MISSING, chromium  # noqa: E402
+from exercise_pages import EXTENSIONS, PAGE  # noqa: E402
 from tiny import TinyBook, make_book  # noqa: E402
-from written import EXTENSIONS, PAGE  # noqa: E402
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

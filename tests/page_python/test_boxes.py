@@ -8,10 +8,10 @@ import pytest
 from bilingual.marks import pick
 from docutils import nodes
 from docutils.utils import new_document
+from exercise_pages import STUB
 from lxml import html
 from page_python import boxes
 from sphinx_exercise.nodes import exercise_node
-from written import STUB
 
 
 @pytest.fixture(scope="module")

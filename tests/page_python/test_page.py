@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from exercise_pages import STUB
 from tiny import TinyBook
-from written import STUB
 
 pytestmark = pytest.mark.browser
 
