@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from exercise_pages import STUB
+from playwright.sync_api import expect
 from tiny import TinyBook
 
 pytestmark = pytest.mark.browser
@@ -264,7 +265,7 @@ def test_copied_as_a_cell(browser: Any, served: str) -> None:
     page.goto(f"{served}/a.html?lang=en")
     box = Box(page)
     box.part("copy").click()
-    assert "Copied" in box.part("status").inner_text()
+    expect(box.part("status")).to_contain_text("Copied")
     assert page.evaluate("navigator.clipboard.readText()") == STUB
     context.close()
 
