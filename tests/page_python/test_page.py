@@ -197,7 +197,7 @@ def test_another_cell_waits_for_the_one_that_runs(box: Box) -> None:
     other = Box(box.page, "#write-causal-with-cache")
     box.press("while True: pass")
     other.press()
-    assert "Another cell is running." in other.part("status").inner_text()
+    expect(other.part("status")).to_contain_text("Another cell is running.")
     box.part("stop").click()
     assert "Not yet" in other.run()
 
@@ -226,7 +226,7 @@ def test_where_storage_is_forbidden_the_editor_says_so_and_works(browser: Any, s
     page.goto(f"{served}/a.html?lang=en")
     box = Box(page)
     box.area.fill("1 + 1")
-    assert "does not let the page keep anything" in box.part("status").inner_text()
+    expect(box.part("status")).to_contain_text("does not let the page keep anything")
     context.close()
 
 
