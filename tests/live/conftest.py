@@ -73,6 +73,32 @@ function decode(name, source, target, switches) {
     self: steps.map(({ attention }) => attention.self),
     atOnce: model.decode?.(target, memory).logits }, plain);
 }
+// Every single look of a translation cut, each going on from the words before it.
+function allCuts(name, source, limit) {
+  const file = files.get(name), free = build(file), memory = free.encode(source);
+  const states = [], ids = [];
+  const writes = (model, state, id) => {
+    const { logits, state: after } = model.step(id, state);
+    logits[0] = logits[2] = -Infinity; // <pad> and <bos> are never written
+    return { id: logits.indexOf(Math.max(...logits)), state: after };
+  };
+  let now = { id: 2, state: free.start(memory) };
+  while (ids.length < limit && now.id !== 3) {
+    states.push(now);
+    now = writes(free, now.state, now.id);
+    ids.push(now.id);
+  }
+  const found = ids.map((_, place) => source.map((_, j) => {
+    const model = build(file, { cuts: [[place, j]] }), words = ids.slice(0, place);
+    let next = states[place];
+    while (words.length < limit && (words.length === place || next.id !== 3)) {
+      next = writes(model, next.state, next.id);
+      words.push(next.id);
+    }
+    return words;
+  }));
+  return JSON.stringify({ ids, found });
+}
 function translated(name, text, options) {
   try { return JSON.stringify(finish(translate(files.get(name), text, options)), plain); }
   catch (error) { return JSON.stringify({ refused: error.reason ?? String(error) }); }

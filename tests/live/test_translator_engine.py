@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import copy
 import functools
+import itertools
 import json
 import os
 import random
@@ -22,7 +23,9 @@ from py_mini_racer import MiniRacer
 from attention_book.attention import MultiHeadAttention, NoPositions
 from attention_book.course.recipes import Recipe, Trained, trained
 from attention_book.decoding import translate
+from attention_book.inspection.cutting import Pair, cut_looks
 from attention_book.live import bundle
+from attention_book.live.cuts import tables, translations
 from attention_book.live.examples import seen_by
 from attention_book.live.export import capitals, export, rounded
 from attention_book.text import BOS, detokenize, encode_source, tokenize
@@ -195,6 +198,55 @@ def test_a_switch_does_what_it_says(switches: Any, change: Any, ask: Ask) -> Non
             theirs, before = changed(source, mask, target)[0], model(source, mask, target)[0]
         assert torch.allclose(ours, theirs, rtol=0, atol=1e-5)
         assert (theirs - before).abs().max() > 1e-2, "nothing was taken out"
+
+
+CUTS = ([(None, 1)], [(2, None)], [(1, 0), (3, 2), (None, 4)], [(None, None)])
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_cut_look_is_the_packages(kind: str, ask: Ask) -> None:
+    """The same logits and weights as the package with these looks forced to zero."""
+    _, model = model_of(kind)
+    for _, source, mask, target in cases(kind, 4):
+        for pairs in CUTS:
+            table = tables([pairs], target.shape[1], source.shape[1])
+            with torch.no_grad(), cut_looks(model, table):
+                theirs = model(source, mask, target)[0]
+            ids = source[0].tolist(), target[0].tolist()
+            ours = ask("decode", kind, *ids, {"cuts": pairs})
+            assert torch.allclose(torch.tensor(ours["logits"]), theirs, rtol=0, atol=1e-5)
+            cross = torch.tensor(ours["cross"]).permute(1, 2, 0, 3)
+            assert (cross[..., table[0]] == 0).all()
+            with torch.no_grad():
+                before = model(source, mask, target)[0]
+            assert (theirs - before).abs().max() > 1e-4, "nothing was cut"
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_every_look_of_50_sentences_cut_translates_as_the_package(kind: str, ask: Ask) -> None:
+    found, model = model_of(kind)
+    for pair in found.recipe.splits()["random"][:50]:
+        ids, _ = encode_source([pair.source], found.source_vocabulary)
+        limit = 2 * len(pair.source) + 10
+        ours = ask("allCuts", kind, ids[0].tolist(), limit)
+        places = range(len(ours["ids"])), range(ids.shape[1])
+        pairs = list(itertools.product(*places))
+        theirs = translations(found, model, pair.source, [[], *([each] for each in pairs)])
+        names = found.target_vocabulary.tokens
+        written = [ours["ids"], *(ours["found"][target][place] for target, place in pairs)]
+        assert [[names[i] for i in row] for row in written] == [words for words, _ in theirs]
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_a_translation_with_cuts_is_the_packages(kind: str, ask: Ask) -> None:
+    found, model = model_of(kind)
+    cuts: list[list[Pair]] = [[(None, 1)], [(0, None), (2, 1)], [(None, None)]]
+    for pair in found.recipe.splits()["random"][:4]:
+        text = detokenize(pair.source, found.recipe.source)
+        theirs = translations(found, model, pair.source, cuts)
+        for each, (words, _) in zip(cuts, theirs, strict=True):
+            ours = ask("translated", kind, text, {"switches": {"cuts": each}})
+            assert ours["target"] == words
 
 
 def test_without_the_mask_early_words_depend_on_later_ones(ask: Ask) -> None:

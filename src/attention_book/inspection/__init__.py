@@ -2,6 +2,7 @@
 
 from attention_book.inspection.capture import capture_attention
 from attention_book.inspection.cost import operations, peak_bytes, sequential_steps
+from attention_book.inspection.cutting import chosen_looks, cut_looks
 from attention_book.inspection.flow import information_flow, jacobian_norms, path_length
 from attention_book.inspection.heads import (
     Head,
@@ -54,6 +55,8 @@ __all__ = [
     "attention_heads",
     "capture_attention",
     "changed_attention",
+    "chosen_looks",
+    "cut_looks",
     "decoding_step",
     "even",
     "fastest_seconds",

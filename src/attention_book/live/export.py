@@ -4,7 +4,8 @@
 
 For each recipe there are three files: NAME.bin, which a page fetches; NAME.js, the same in base64,
 for a page that was opened from a folder, where fetching is forbidden; and NAME.example.js, one
-translation with its attention, shown before any weight is loaded.
+translation with its attention, shown before any weight is loaded. A model with words has a fourth,
+NAME.cuts.json: sentences that show what a cut look does, for the build to draw.
 
 The binary file: ``ATTN``, the length of the header (uint32), SHA-256 of all that follows, the
 header (JSON), and the weights in half precision, in the header's order. Little-endian throughout.
@@ -29,6 +30,7 @@ from torch import Tensor, nn
 
 from attention_book.course.recipes import trained
 from attention_book.foundations.files import remove_parts, write_whole
+from attention_book.live.cuts import telling_sentences
 from attention_book.live.examples import example, short_sentences
 from attention_book.live.exported import Exported, OpenVocabulary, learned_from
 from attention_book.text.grammar.lexicon import NOUNS
@@ -48,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def export(found: Exported, folder: Path) -> Path:
-    """Write the three files of a trained model, each whole or not at all; return the binary one.
+    """Write the files of a trained model, each whole or not at all; return the binary one.
 
     What a killed export of the same model left over is removed. Only one at a time may write
     into a folder.
@@ -68,6 +70,10 @@ def export(found: Exported, folder: Path) -> Path:
         f"{name}.js": f'{call}("model", "{name}", "{encoded}");\n'.encode(),
         f"{name}.example.js": f'{call}("example", "{name}", {compact(shown)});\n'.encode(),
     }
+    if not isinstance(found, OpenVocabulary):
+        sentences = telling_sentences(found, model, short_sentences(found, model))
+        cuts = {key: shown[key] for key in ("name", "source", "target", "capitals")}
+        files[f"{name}.cuts.json"] = compact(cuts | {"sentences": sentences}).encode()
     for each, content in files.items():
         remove_parts(folder, each)
         write_whole(folder / each, content)
