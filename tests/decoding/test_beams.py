@@ -28,8 +28,8 @@ def test_a_finished_beam_stays_as_it_is() -> None:
     history = grown(6, width=3)
     stayed = 0
     for before, after in itertools.pairwise(history):
-        for sentence in range(5):
-            old, new = before.hypotheses(sentence, 0.0), after.hypotheses(sentence, 0.0)
+        both = zip(before.hypotheses(0.0), after.hypotheses(0.0), strict=True)
+        for sentence, (old, new) in enumerate(both):
             for beam, parent in enumerate(after.parents[sentence].tolist()):
                 if before.open[sentence, parent]:
                     assert new[beam].ids[: len(old[parent].ids)] == old[parent].ids
@@ -45,13 +45,12 @@ def test_beams_are_sorted_and_different() -> None:
     for length_penalty in (0.0, 1.0):
         for beams in grown(6, width=4, length_penalty=length_penalty)[1:]:
             assert (beams.scores.diff(dim=1) <= 0).all()
-            for sentence in range(5):
-                found = beams.hypotheses(sentence, length_penalty)
+            for found in beams.hypotheses(length_penalty):
                 assert len({(h.ids, h.finished) for h in found}) == len(found) == 4
 
 
 def test_there_are_no_more_beams_than_words() -> None:
-    assert [len(beams.hypotheses(0, 0.0)) for beams in grown(1, width=50)] == [1, 5]
+    assert [len(beams.hypotheses(0.0)[0]) for beams in grown(1, width=50)] == [1, 5]
 
 
 def with_scores(last: list[int], log_probs: list[float]) -> Beams:

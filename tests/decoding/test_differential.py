@@ -391,15 +391,15 @@ def test_every_text_is_drawn_as_often_as_its_words_together(build, seed, options
     weights = [1.0] * len(texts)
     left = [len(text) for text in texts]
 
-    def drawn(probabilities: Tensor, count: int, *, generator: object) -> Tensor:
+    def drawn(probabilities: Tensor, generator: object) -> Tensor:
         words = [next(words) for words in script]
         for row, word in enumerate(words):
             if left[row]:
                 weights[row] *= probabilities[row, word].item()
                 left[row] -= 1
-        return torch.tensor(words)[:, None]
+        return torch.tensor(words)
 
-    with patch("torch.multinomial", drawn):
+    with patch("attention_book.decoding.sampling.draw", drawn):
         found = sample(model, torch.full((len(texts), 1), model.bos), max_tokens=length, **options)
     for text, weight, each in zip(texts, weights, found, strict=True):
         assert (each.ids, each.finished) == as_found(model, text)
@@ -417,7 +417,8 @@ class Dice:
         found: dict[tuple[int, ...], float] = {}
         self.pending: list[list[int]] = [[]]
         with (
-            patch("torch.multinomial", self.multinomial),
+            patch("attention_book.decoding.sampling.draw", self.draw),
+            patch("attention_book.decoding.speculative.draw", self.draw),
             patch("torch.rand", lambda *_, **__: self),
         ):
             while self.pending:
@@ -436,13 +437,13 @@ class Dice:
         self.weight *= weights[side]
         return side
 
-    def multinomial(self, probabilities: Tensor, count: int, *, generator: object) -> Tensor:
-        shape = (*probabilities.shape[:-1], 1)
-        return torch.tensor([self.fall(probabilities.flatten().tolist())]).reshape(shape)
+    def draw(self, probabilities: Tensor, generator: object) -> Tensor:
+        word = self.fall(probabilities.flatten().tolist())
+        return torch.tensor(word).expand(probabilities.shape[:-1])
 
-    def __ge__(self, accepts: Tensor) -> bool:
+    def __ge__(self, accepts: Tensor) -> Tensor:
         """A number between 0 and 1 that is at least as large as this one."""
-        return bool(self.fall([accepts.item(), 1 - accepts.item()]))
+        return torch.tensor(bool(self.fall([accepts.item(), 1 - accepts.item()])))
 
 
 @given(

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attention_book.decoding.prediction import limits, next_log_probs
+from attention_book.decoding.prediction import draw, limits, next_log_probs, num_ended
 from attention_book.models.evaluating import evaluating
 from attention_book.text import BOS, PAD, SpecialIds
 
@@ -45,12 +45,13 @@ def test_half_precision_is_summed_in_single(dtype) -> None:
 def test_a_model_that_predicts_nothing_is_refused(bad) -> None:
     logits = torch.randn(5, 11)
     logits[3] = bad
+    going = torch.zeros(5, dtype=torch.bool)
     with pytest.raises(ValueError, match="model: expected a finite logit for some word, got none"):
-        next_log_probs(logits, SpecialIds())
+        num_ended(going, next_log_probs(logits, SpecialIds()))
     only_padding = torch.full((5, 11), -torch.inf)
     only_padding[:, PAD] = 0
     with pytest.raises(ValueError, match="model: expected a finite logit"):
-        next_log_probs(only_padding, SpecialIds())
+        num_ended(going, next_log_probs(only_padding, SpecialIds()))
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -74,3 +75,15 @@ def test_special_tokens_outside_the_vocabulary_are_none() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0]])
     found = next_log_probs(logits, SpecialIds(pad=3, bos=1, eos=4))
     assert torch.equal(found[0].isfinite(), torch.tensor([True, False, True]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_draw_is_that_of_multinomial_number_for_number(dtype) -> None:
+    for seed in range(20):
+        probabilities = torch.randn(3, 11, dtype=dtype).softmax(dim=-1)
+        probabilities[:, : seed % 7] = 0
+        ours, theirs = (torch.Generator().manual_seed(seed) for _ in "ab")
+        found = draw(probabilities, ours)
+        assert torch.equal(found, torch.multinomial(probabilities, 1, generator=theirs)[:, 0])
+        assert torch.equal(ours.get_state(), theirs.get_state())
+        assert (probabilities.gather(1, found[:, None]) > 0).all()

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from attention_book.attention.cache import KVCache
 from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.devices import sent
 
 
 class Block:
@@ -159,7 +160,7 @@ class PagedCache(KVCache):
     @property
     def mask(self) -> Bool[Tensor, "batch 1 key"]:
         """True = a token, False = behind the end of a text that is shorter than the longest."""
-        lengths = torch.tensor(self.lengths, device=self.pool.keys.device)
+        lengths = sent(torch.tensor(self.lengths, device="cpu"), self.pool.keys.device)
         places = torch.arange(max(self.lengths), device=lengths.device)
         return (places < lengths[:, None])[:, None]
 
@@ -221,20 +222,18 @@ class PagedCache(KVCache):
 
         What is filled up is zero, and :attr:`mask` hides it.
         """
-        keys, values = (
-            torch.stack([self._rows(memory, row) for row in range(self.batch_size)])
-            for memory in (self.pool.keys, self.pool.values)
-        )
+        most = max(map(len, self.tables))
+        places = [[b.place for b in table] + [0] * (most - len(table)) for table in self.tables]
+        table = sent(torch.tensor(places, dtype=torch.long, device="cpu"), self.pool.keys.device)
+        hidden = None if min(self.lengths) == self.num_keys else ~self.mask.mT[:, None]
+        keys, values = (self._rows(m, table, hidden) for m in (self.pool.keys, self.pool.values))
         return keys, values
 
-    def _rows(self, memory: Tensor, row: int) -> Tensor:
-        """Return one text's rows of a memory, (head, key, feature), and zeros behind them."""
-        _, heads, _, size = memory.shape
-        rows, length = memory.new_zeros(heads, self.num_keys, size), self.lengths[row]
-        if length:
-            blocks = memory[[block.place for block in self.tables[row]]]
-            rows[:, :length] = blocks.transpose(0, 1).flatten(1, 2)[:, :length]
-        return rows
+    def _rows(self, memory: Tensor, table: Tensor, hidden: Tensor | None) -> Tensor:
+        """Return all texts' rows of a memory, (batch, head, key, feature), in one step."""
+        blocks = memory[table]  # (batch, block, head, place in block, feature)
+        rows = blocks.transpose(1, 2).flatten(2, 3)[:, :, : self.num_keys]
+        return rows if hidden is None else rows.masked_fill(hidden, 0.0)
 
     def _grown(
         self, table: tuple[Block, ...], length: int, keys: Tensor, values: Tensor

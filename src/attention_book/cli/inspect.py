@@ -41,7 +41,7 @@ from attention_book.inspection import (
 from attention_book.live import HeadViewer
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
 from attention_book.models import Pretrained, Transformer, load_pretrained
-from attention_book.models.evaluating import evaluating
+from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.pretrained.load import SpecialTokensTwice
 from attention_book.models.pretrained.names import name_in_files
 from attention_book.runs.ddp import device_named
@@ -78,8 +78,7 @@ class HeadReport:
 def head_reports(model: Transformer, data: ParallelData) -> list[HeadReport]:
     """Return what each head does, in the order of the model."""
     profiles: dict[str, Tensor] = {}
-    place = next(model.parameters()).device
-    for batch in (batch.to(place) for batch in data.batches(_BATCH)):
+    for batch in (moved(each, model) for each in data.batches(_BATCH)):
         for name, found in _profiles(model, batch):
             share = found.cpu() * len(batch) / len(data)
             profiles[name] = profiles.get(name, torch.zeros(())) + share

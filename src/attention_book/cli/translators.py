@@ -24,6 +24,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.inspection import capture_attention
 from attention_book.live import HeadViewer
 from attention_book.models import Seq2Seq, Transformer
+from attention_book.models.evaluating import moved
 from attention_book.runs.codec import TextCodec, WordRule, Words
 from attention_book.runs.ddp import device_named
 from attention_book.runs.folder import MachineError, RunFolder
@@ -397,9 +398,8 @@ def maps(found: Learned, source: Sequence[str], target: Sequence[str]) -> dict[s
     ids, mask = encode_source([source], codec.source_vocabulary)
     bos = codec.target_vocabulary.special_ids.bos
     begun = torch.tensor([[bos, *codec.target_vocabulary.encode(target)]])
-    device = next(found.model.parameters()).device
     with torch.no_grad(), capture_attention(found.model) as seen:
-        found.model(ids.to(device), mask.to(device), begun.to(device))
+        found.model(*(moved(each, found.model) for each in (ids, mask, begun)))
     return {name: [each.cpu() for each in maps] for name, maps in seen.items()}
 
 

@@ -205,7 +205,7 @@ class KernelLaws(Laws):
             allow = torch.ones(b, 1, n, m, dtype=torch.bool)
             allow[:, :, -1, 0] = False
         else:
-            allow = torch.rand(b, 1, n, m, generator=self.generator) < 0.6
+            allow = torch.rand(b, 1, n, m, generator=self.generator, device="cpu") < 0.6
             own = (torch.arange(n) + m - n).clamp(0, m - 1)
             allow[:, :, torch.arange(n), own] = True
         if kind == "empty":
@@ -444,7 +444,7 @@ class KernelLaws(Laws):
         """Keys may come in any order."""
         self._needs_free_places()
         for case in self.plain[2:]:
-            turn = torch.randperm(case.k.shape[-2], generator=self.generator)
+            turn = torch.randperm(case.k.shape[-2], generator=self.generator, device="cpu")
             got = self.run(replace(case, k=case.k[:, :, turn], v=case.v[:, :, turn]))
             if not _close(got, right := self.run(case)):
                 return Breach(self._cause("unknown", self.plain), case.where(), _gap(got, right))

@@ -468,7 +468,7 @@ class Laws:
 
     def draw(self, *shape: int) -> torch.Tensor:
         """Draw normal numbers."""
-        return torch.randn(*shape, generator=self.generator)
+        return torch.randn(*shape, generator=self.generator, device="cpu")
 
     def _from_the_seed(self, method: Method) -> Breach | None:
         self.generator.manual_seed(self.seed)

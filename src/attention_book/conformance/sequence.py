@@ -148,14 +148,16 @@ class SequenceLaws(Laws):
     def inputs(self, batch: int, length: int) -> Tensor:
         """Draw ids or features."""
         if size := self.sequence.vocabulary:
-            return torch.randint(size, (batch, length), generator=self.generator)
+            return torch.randint(size, (batch, length), generator=self.generator, device="cpu")
         return self.draw(batch, length, self.sequence.width).to(self.dtype)
 
     def other(self, x: Tensor) -> Tensor:
         """Return inputs that are others everywhere."""
         if size := self.sequence.vocabulary:
-            return (x + torch.randint(1, size, x.shape, generator=self.generator)) % size
-        return x + 1 + torch.rand(x.shape, generator=self.generator)
+            return (
+                x + torch.randint(1, size, x.shape, generator=self.generator, device="cpu")
+            ) % size
+        return x + 1 + torch.rand(x.shape, generator=self.generator, device="cpu")
 
     def changed(self, x: Tensor, place: int) -> Tensor:
         """Return inputs that are others at one place."""
@@ -191,7 +193,9 @@ class SequenceLaws(Laws):
         for i, length in enumerate(lengths):
             places = torch.arange(length) + (n - length) * (side == "left")
             if side == "between":
-                places = torch.randperm(n, generator=self.generator)[:length].sort().values
+                places = (
+                    torch.randperm(n, generator=self.generator, device="cpu")[:length].sort().values
+                )
             rows[i, places], real[i, places] = x[i, :length], True
         return rows, real
 

@@ -139,7 +139,7 @@ def look_back_task(
     check_sizes(batch=batch, length=length, distance=distance, num_words=num_words)
     if distance >= length:
         raise ValueError(f"distance: expected less than length={length}, got {distance}")
-    words = torch.randint(num_words, (batch, length), generator=generator)
+    words = torch.randint(num_words, (batch, length), generator=generator, device="cpu")
     return LookBackBatch(words, distance)
 
 
@@ -211,7 +211,9 @@ def lookup_map(d_key: int) -> Float[Tensor, "d_key d_key"]:
     True
     """
     generator = torch.Generator().manual_seed(_MAP_SEED)
-    rotation: Tensor = torch.linalg.qr(torch.randn(d_key, d_key, generator=generator)).Q
+    rotation: Tensor = torch.linalg.qr(
+        torch.randn(d_key, d_key, generator=generator, device="cpu")
+    ).Q
     return rotation
 
 
@@ -258,11 +260,11 @@ def lookup_task(
     """
     check_sizes(batch=batch, num_keys=num_keys, d_key=d_key, num_labels=num_labels)
     _check_task(noise, reach)
-    directions = torch.randn(batch, num_keys, d_key, generator=generator)
+    directions = torch.randn(batch, num_keys, d_key, generator=generator, device="cpu")
     keys = math.sqrt(d_key) * torch.nn.functional.normalize(directions, dim=-1)
-    labels = torch.randint(num_labels, (batch, num_keys), generator=generator)
+    labels = torch.randint(num_labels, (batch, num_keys), generator=generator, device="cpu")
     answer_index = _draw_positions(batch, num_keys, reach, generator)
-    error = noise * torch.randn(batch, num_keys, d_key, generator=generator)
+    error = noise * torch.randn(batch, num_keys, d_key, generator=generator, device="cpu")
 
     values = torch.nn.functional.one_hot(labels, num_labels).to(keys.dtype)
     asked_for = keys.take_along_dim(answer_index.unsqueeze(-1), dim=1)
@@ -275,11 +277,11 @@ def _draw_positions(
     batch: int, num_keys: int, reach: int | None, generator: torch.Generator | None
 ) -> Int[Tensor, "batch num_keys"]:
     """Draw one position per query, uniform over those within reach that exist."""
-    own = torch.arange(num_keys)
+    own = torch.arange(num_keys, device="cpu")
     distance = num_keys if reach is None else reach
     first = (own - distance).clamp(min=0)
     last = (own + distance).clamp(max=num_keys - 1)
-    share = torch.rand(batch, num_keys, generator=generator)
+    share = torch.rand(batch, num_keys, generator=generator, device="cpu")
     return first + (share * (last - first + 1)).long()
 
 
@@ -350,10 +352,10 @@ def recall_task(
         raise ValueError(f"num_keys: expected at least num_pairs={num_pairs}, got {num_keys}")
     drawn = _orders(batch, num_keys, generator)[:, :num_pairs]
     order = _orders(batch, num_pairs * times, generator) % num_pairs
-    values = torch.randint(num_values, order.shape, generator=generator)
+    values = torch.randint(num_values, order.shape, generator=generator, device="cpu")
     questions = _orders(batch, num_pairs, generator)
     # The last place at which a key was written: the largest place with its number.
-    place = torch.arange(num_pairs * times).expand_as(order)
+    place = torch.arange(num_pairs * times, device="cpu").expand_as(order)
     last = torch.zeros_like(questions).scatter_reduce(1, order, place, "amax")
     answer = values.gather(1, last).gather(1, questions)
     return RecallBatch(drawn.gather(1, order), values, drawn.gather(1, questions), answer)
@@ -361,7 +363,7 @@ def recall_task(
 
 def _orders(batch: int, size: int, generator: torch.Generator | None) -> Tensor:
     """Return one random permutation of 0 to size - 1 for each example."""
-    return torch.rand(batch, size, generator=generator).argsort(dim=1)
+    return torch.rand(batch, size, generator=generator, device="cpu").argsort(dim=1)
 
 
 # --- words that come again ---------------------------------------------------------------------
@@ -456,8 +458,8 @@ def periodic_words(
             f"longest: expected a number from shortest={shortest} to num_words={num_words}, "
             f"got {longest}"
         )
-    period = torch.randint(shortest, longest + 1, (batch, 1), generator=generator)
-    place = torch.arange(length)
+    period = torch.randint(shortest, longest + 1, (batch, 1), generator=generator, device="cpu")
+    place = torch.arange(length, device="cpu")
     words = _shuffled(batch, num_words, generator).gather(1, place % period)
     return RepeatedBatch(words, place > period)
 
@@ -495,17 +497,17 @@ def embedded_repeat(
         raise ValueError(f"segment: expected at most half of length={length}, got {segment}")
     order = _shuffled(batch, num_words, generator)
     chosen, others = order[:, :segment], order[:, segment:]
-    which = torch.randint(others.shape[1], (batch, length), generator=generator)
-    first = torch.randint(length - 2 * segment + 1, (batch, 1), generator=generator)
-    words = others.gather(1, which).scatter(1, first + torch.arange(segment), chosen)
+    which = torch.randint(others.shape[1], (batch, length), generator=generator, device="cpu")
+    first = torch.randint(length - 2 * segment + 1, (batch, 1), generator=generator, device="cpu")
+    words = others.gather(1, which).scatter(1, first + torch.arange(segment, device="cpu"), chosen)
     words[:, -segment:] = chosen
-    known = torch.arange(length) > length - segment
+    known = torch.arange(length, device="cpu") > length - segment
     return RepeatedBatch(words, known.expand(batch, -1))
 
 
 def _shuffled(batch: int, num_words: int, generator: torch.Generator | None) -> Tensor:
     """Return all words in an order of its own for each text."""
-    return torch.rand(batch, num_words, generator=generator).argsort(dim=-1)
+    return torch.rand(batch, num_words, generator=generator, device="cpu").argsort(dim=-1)
 
 
 # --- copying over gaps -------------------------------------------------------------------------
@@ -534,10 +536,10 @@ def copy_with_gaps(
     (torch.Size([2, 64]), tensor(True))
     """
     check_sizes(batch=batch, length=length)
-    size = torch.randint(8, 17, (batch, 1), generator=generator)
-    gap = torch.randint(25, (batch, 1), generator=generator)
-    content = torch.rand(batch, NUM_CONTENT, generator=generator).argsort(dim=1)
-    place = torch.arange(length)
+    size = torch.randint(8, 17, (batch, 1), generator=generator, device="cpu")
+    gap = torch.randint(25, (batch, 1), generator=generator, device="cpu")
+    content = torch.rand(batch, NUM_CONTENT, generator=generator, device="cpu").argsort(dim=1)
+    place = torch.arange(length, device="cpu")
     phase = place % (size + gap)
     shown = phase < size
     words = torch.where(
@@ -549,7 +551,9 @@ def copy_with_gaps(
 
 
 def _fillers(shape: tuple[int, int], generator: torch.Generator | None) -> Tensor:
-    return torch.randint(NUM_CONTENT, NUM_CONTENT + NUM_FILLERS, shape, generator=generator)
+    return torch.randint(
+        NUM_CONTENT, NUM_CONTENT + NUM_FILLERS, shape, generator=generator, device="cpu"
+    )
 
 
 # --- bigrams with back-copying -----------------------------------------------------------------
@@ -593,7 +597,7 @@ class BackcopyChain:
         check_sizes(num_triggers=num_triggers)
         if num_triggers >= num_words:
             raise ValueError(f"num_triggers: expected less than {num_words}, got {num_triggers}")
-        logits = torch.randn(num_words, num_words, generator=generator)
+        logits = torch.randn(num_words, num_words, generator=generator, device="cpu")
         triggers, others = logits.split((num_triggers, num_words - num_triggers), dim=1)
         follows = torch.cat(
             (share * triggers.softmax(dim=1), (1 - share) * others.softmax(dim=1)), dim=1
@@ -615,7 +619,9 @@ class BackcopyChain:
     ) -> Words:
         """Draw texts of so many words, and put :attr:`bos` before each if ``begin``."""
         check_sizes(batch=batch, length=length)
-        first = torch.randint(self.num_triggers, len(self.follows), (batch,), generator=generator)
+        first = torch.randint(
+            self.num_triggers, len(self.follows), (batch,), generator=generator, device="cpu"
+        )
         words = [first]
         for place in range(1, length):
             last = words[-1]
@@ -623,7 +629,7 @@ class BackcopyChain:
             copied = (last < self.num_triggers) & (place > 1)
             words.append(torch.where(copied, words[-2], drawn) if place > 1 else drawn)
         if begin:
-            words.insert(0, torch.full((batch,), self.bos))
+            words.insert(0, torch.full((batch,), self.bos, device="cpu"))
         return torch.stack(words, dim=1)
 
     def excess(
@@ -651,7 +657,7 @@ class BackcopyChain:
     def free(self, inputs: Words, *, after: int = 0) -> Bool[Tensor, "batch position"]:
         """Return where a head has nothing to do: at words that are no triggers."""
         words = (inputs >= self.num_triggers) & (inputs < self.bos)
-        return words & (torch.arange(inputs.shape[1]) >= after)
+        return words & (torch.arange(inputs.shape[1], device=inputs.device) >= after)
 
 
 # --- digits ------------------------------------------------------------------------------------
@@ -751,7 +757,7 @@ def digit_images(
             f"num_validation and num_test: expected at least 1 each, and fewer than "
             f"{len(labels)} together, got {num_validation} and {num_test}"
         )
-    order = torch.arange(len(labels)) if in_order else evenly_mixed(labels, seed=seed)
+    order = torch.arange(len(labels), device="cpu") if in_order else evenly_mixed(labels, seed=seed)
     sizes = [num_train, num_validation, num_test]
     return DigitSplits(*(Digits(images[part], labels[part]) for part in order.split(sizes)))
 
@@ -772,11 +778,11 @@ def evenly_mixed(labels: Int[Tensor, " image"], *, seed: int) -> Int[Tensor, " i
     """
     check_seed(seed)
     generator = torch.Generator().manual_seed(seed)
-    place = torch.rand(len(labels), generator=generator)
+    place = torch.rand(len(labels), generator=generator, device="cpu")
     for label in labels.unique():
         own = labels == label
         rank = place[own].argsort().argsort()
-        place[own] = (rank + torch.rand(1, generator=generator)) / own.sum()
+        place[own] = (rank + torch.rand(1, generator=generator, device="cpu")) / own.sum()
     return place.argsort()
 
 
@@ -798,9 +804,12 @@ def shifted(
     tensor([[0, 1, 0]])
     """
     count, height, width = images.shape
-    down, right = torch.randint(3, (2, count, 1), generator=generator)
-    rows, columns = down + torch.arange(height), right + torch.arange(width)
-    image = torch.arange(count)[:, None, None]
+    down, right = torch.randint(3, (2, count, 1), generator=generator, device="cpu")
+    rows, columns = (
+        down + torch.arange(height, device="cpu"),
+        right + torch.arange(width, device="cpu"),
+    )
+    image = torch.arange(count, device="cpu")[:, None, None]
     return F.pad(images, (1, 1, 1, 1))[image, rows[:, :, None], columns[:, None, :]]
 
 

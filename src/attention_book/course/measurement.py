@@ -105,11 +105,18 @@ def _as_tensor(name: str, value: Any) -> torch.Tensor:
     if isinstance(value, Iterable) and not hasattr(value, "shape"):
         value = list(value)
         if any(hasattr(each, "shape") for each in value):
-            value = torch.stack([torch.as_tensor(each, dtype=torch.float64) for each in value])
-    tensor = torch.as_tensor(value, dtype=torch.float64).detach().cpu()
+            value = torch.stack([_exact(each) for each in value])
+    tensor = _exact(value)
     if tensor.numel() == 0:
         raise ValueError(f"{name}: expected at least one number, got none")
     return tensor
+
+
+def _exact(value: Any) -> torch.Tensor:
+    """Return numbers in double precision; on the CPU, for not every device has it."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu()
+    return torch.as_tensor(value, dtype=torch.float64, device="cpu")
 
 
 def _is_truth(value: Any) -> bool:

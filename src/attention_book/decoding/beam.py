@@ -19,8 +19,10 @@ from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import (
     check_translator,
     end_ids,
+    going_first,
     limits,
     next_log_probs,
+    num_ended,
     special_ids,
 )
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
@@ -100,9 +102,9 @@ def beam_search(
     check_translator(model)
     _check(width=width, num_best=num_best, length_penalty=length_penalty)
     limit = limits(max_tokens, source, source_mask)
-    found: list[list[Hypothesis]] = [[] for _ in source]
-    if not found:
-        return found
+    if len(source) == 0:
+        return []
+    finished: list[tuple[StepIds, Beams]] = []
     with evaluating(model):
         rows = torch.arange(len(source), device=source.device)  # still being written
         beams = Beams.start(len(source), source.device, special_ids(model), end_ids(model))
@@ -111,14 +113,21 @@ def beam_search(
             log_probs, state = _predict(model, beams, state)
             following = continued(beams, log_probs, count=width, length_penalty=length_penalty)
             done = settled(following, limit[rows], num_best=num_best, length_penalty=length_penalty)
-            for sentence in done.nonzero().flatten().tolist():
-                hypotheses = following.hypotheses(sentence, length_penalty)
-                found[int(rows[sentence])] = hypotheses[:num_best]
-            going = (~done).nonzero().squeeze(1)
-            left = len(going) < len(rows)
-            rows, following = rows[going], following.select(going)
-            state = _follow(state, going, beams, following, left=left)
+            num_done = num_ended(done, log_probs)
+            going = torch.arange(len(rows), device=rows.device)
+            if num_done:  # read in the end, all at once
+                order = going_first(done)
+                going, over = order.tensor_split([len(rows) - num_done])
+                finished.append((rows[over], following.select(over)))
+                rows, following = rows[going], following.select(going)
+            if len(rows):
+                state = _follow(state, going, beams, following, left=num_done > 0)
             beams = following
+    found: list[list[Hypothesis]] = [[] for _ in source]
+    for numbers, ended in finished:
+        of_each = ended.hypotheses(length_penalty)
+        for number, hypotheses in zip(numbers.tolist(), of_each, strict=True):
+            found[number] = hypotheses[:num_best]
     return found
 
 
@@ -204,9 +213,10 @@ def beam_trace(
                 beams, log_probs, count=width + num_dropped, length_penalty=length_penalty
             )
             before, beams = beams, ranked.first(width)
-            hypotheses = ranked.hypotheses(0, length_penalty)
+            (hypotheses,) = ranked.hypotheses(length_penalty)
             steps.append(BeamStep(tuple(hypotheses[:width]), tuple(hypotheses[width:])))
-            if settled(beams, limit, num_best=1, length_penalty=length_penalty).all():
+            done = settled(beams, limit, num_best=1, length_penalty=length_penalty)
+            if num_ended(done, log_probs):
                 return steps
             state = _follow(state, beams.parents.new_zeros(1), before, beams, left=False)
 

@@ -93,19 +93,21 @@ class Beams:
         }
         return replace(self, **changed)
 
-    def hypotheses(self, sentence: int, length_penalty: float) -> list[Hypothesis]:
-        """Return one sentence's beams, the best first."""
-        ids, log_probs = self.ids[sentence].tolist(), self.log_probs[sentence].tolist()
-        lengths = self.num_tokens[sentence].tolist()
+    def hypotheses(self, length_penalty: float) -> list[list[Hypothesis]]:
+        """Return each sentence's beams, the best first."""
+        lists = (each.tolist() for each in (self.ids, self.log_probs, self.num_tokens))
         found = [
-            Hypothesis.from_predictions(
-                row[:n], log_prob, length_penalty=length_penalty, eos=self.ends
-            )
-            for row, log_prob, n in zip(ids, log_probs, lengths, strict=True)
-            if log_prob > -torch.inf
+            [
+                Hypothesis.from_predictions(
+                    row[:n], log_prob, length_penalty=length_penalty, eos=self.ends
+                )
+                for row, log_prob, n in zip(*beams, strict=True)
+                if log_prob > -torch.inf
+            ]
+            for beams in zip(*lists, strict=True)
         ]
         # Sorted already, but for what rounding to the model's precision hid.
-        return sorted(found, key=lambda hypothesis: -hypothesis.score)
+        return [sorted(each, key=lambda hypothesis: -hypothesis.score) for each in found]
 
 
 def continued(
@@ -144,13 +146,15 @@ def _best(numbers: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the largest numbers of each row and their places, of equal ones the first.
 
     That is what greedy search does; ``topk`` takes any, and in half precision many are equal.
+    How many there are is known, so the device is not waited for.
     """
-    count = min(count, numbers.shape[-1])
+    size = numbers.shape[-1]
+    count = min(count, size)
     least = numbers.topk(count).values[..., -1:]
-    above, equal = numbers > least, numbers == least
-    room = count - above.sum(dim=-1, keepdim=True)
-    chosen = above | (equal & (equal.cumsum(dim=-1) <= room))
-    places = chosen.nonzero()[:, -1].view(*numbers.shape[:-1], count)
+    # No two with the same key: those above the least, then those equal to it, each the first first.
+    first = torch.arange(size, 0, -1, dtype=torch.float32, device=numbers.device)
+    keys = torch.where(numbers > least, first + size, first.where(numbers == least, 0.0))
+    places = keys.topk(count).indices.sort(dim=-1).values
     values, order = numbers.gather(-1, places).sort(dim=-1, descending=True, stable=True)
     return values, places.gather(-1, order)
 

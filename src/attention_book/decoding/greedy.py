@@ -6,9 +6,11 @@ from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import (
     check_translator,
     end_ids,
+    going_first,
     is_end,
     limits,
     next_log_probs,
+    num_ended,
     special_ids,
 )
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask
@@ -63,15 +65,18 @@ def greedy_search(
         total = torch.zeros(len(source), device=source.device)
         for step in range(written.shape[1]):
             logits, state = model.step(token, state)
-            best, token = next_log_probs(logits, ids, ends).max(dim=-1)
+            log_probs = next_log_probs(logits, ids, ends)
+            best, token = log_probs.max(dim=-1)
             written[rows, step] = token
             total = total.to(best.dtype)
             total[rows] += best
-            going = (~is_end(token, ends) & (step + 1 < limit[rows])).nonzero().squeeze(1)
-            if len(going) < len(rows):  # the finished leave the batch
-                rows, token, state = rows[going], token[going], state.select(going)
-            if len(rows) == 0:
+            ended = is_end(token, ends) | (step + 1 >= limit[rows])
+            left = len(rows) - num_ended(ended, log_probs)
+            if left == 0:
                 break
+            if left < len(rows):  # the finished leave the batch
+                going = going_first(ended)[:left]
+                rows, token, state = rows[going], token[going], state.select(going)
     return [
         Hypothesis.from_predictions(words[:n], log_prob, eos=ends)
         for words, n, log_prob in zip(written.tolist(), limit.tolist(), total.tolist(), strict=True)

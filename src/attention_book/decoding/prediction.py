@@ -1,11 +1,16 @@
 """The prediction that every search needs from a model: what may come next."""
 
 import torch
-from jaxtyping import Integer
+from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor
 
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds, TokenMask
 from attention_book.text import SpecialIds
+
+#: What is said where there is nothing to choose from.
+NOTHING_FINITE = (
+    "model: expected a finite logit for some word, got none; has the training diverged?"
+)
 
 
 def special_ids(model: object) -> SpecialIds:
@@ -67,19 +72,65 @@ def next_log_probs(logits: StepLogits, ids: SpecialIds, ends: tuple[int, ...] = 
     ``<unk>`` is a word like any other, and so is one of the two that is among the ``ends``
     (Qwen's models begin, fill up and end with one token).
 
-    Raises:
-        ValueError: if nothing has a finite log-probability.
+    Nothing here looks at the numbers: :func:`num_ended` says if there is none to choose.
     """
     precise = torch.promote_types(logits.dtype, torch.float32)
     log_probs = torch.log_softmax(logits.to(precise), dim=-1)
     size = log_probs.shape[-1]  # a special token outside of the vocabulary: there is none
     never = [each for each in (ids.pad, ids.bos) if each < size and each not in ends]
-    log_probs[:, never] = -torch.inf
-    if not log_probs.amax(dim=-1).isfinite().all():
-        raise ValueError(
-            "model: expected a finite logit for some word, got none; has the training diverged?"
-        )
+    for each in never:  # one by one, as parts: a list would be an index, copied to the device
+        log_probs[:, each].fill_(-torch.inf)
     return log_probs
+
+
+def num_ended(
+    ended: Bool[Tensor, " text"], log_probs: Float[Tensor, "text *beam vocabulary"]
+) -> int:
+    """Return how many texts have ended, with the one look at the device that a step takes.
+
+    Args:
+        ended: Which have.
+        log_probs: What each might have gone on with.
+
+    Raises:
+        ValueError: if one had no word with a finite log-probability.
+
+    >>> num_ended(torch.tensor([True, False]), torch.zeros(2, 5))
+    1
+    """
+    sound = log_probs.amax(dim=-1).isfinite().all()
+    count, is_sound = torch.stack((ended.sum(), sound.long())).tolist()
+    if not is_sound:
+        raise ValueError(NOTHING_FINITE)
+    return int(count)
+
+
+def going_first(ended: Bool[Tensor, " text"]) -> StepIds:
+    """Return the numbers of the texts that go on, then of those that have ended, in order.
+
+    With their count it tells which is which without another look at the device.
+
+    >>> going_first(torch.tensor([True, False, True, False]))
+    tensor([1, 3, 0, 2])
+    """
+    return ended.long().argsort(stable=True)
+
+
+def draw(
+    probabilities: Float[Tensor, "*text vocabulary"], generator: torch.Generator | None
+) -> Int[Tensor, "*text"]:
+    """Draw one word for each text, without a look at the device.
+
+    It is the draw of ``torch.multinomial``, number for number, without its check, for which a GPU
+    would be waited for: of numbers that are no probabilities any word may come.
+
+    >>> torch.multinomial(torch.tensor([[0.2, 0.8]]), 1, generator=torch.Generator().manual_seed(1))
+    tensor([[1]])
+    >>> draw(torch.tensor([[0.2, 0.8]]), torch.Generator().manual_seed(1))
+    tensor([1])
+    """
+    lots = torch.empty_like(probabilities).exponential_(generator=generator)
+    return (probabilities / lots).argmax(dim=-1)
 
 
 def limits(max_tokens: int | StepIds, source: TokenIds, source_mask: TokenMask) -> Tensor:
@@ -100,6 +151,8 @@ def limits(max_tokens: int | StepIds, source: TokenIds, source_mask: TokenMask) 
             f"max_tokens: expected one number, or one for each of {len(source)} sentences, "
             f"got the shape {tuple(limit.shape)}"
         )
-    if (limit < 1).any():
-        raise ValueError(f"max_tokens: expected 1 or more, got {limit.min().item()}")
+    read = isinstance(max_tokens, Tensor) and limit.numel() > 0
+    least = limit.min().item() if read else max_tokens
+    if not isinstance(least, Tensor) and least < 1:
+        raise ValueError(f"max_tokens: expected 1 or more, got {least}")
     return limit.expand(len(source))

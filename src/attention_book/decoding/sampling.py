@@ -8,10 +8,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import end_ids, is_end, next_log_probs, special_ids
+from attention_book.decoding.prediction import (
+    draw,
+    end_ids,
+    is_end,
+    next_log_probs,
+    num_ended,
+    special_ids,
+)
 from attention_book.decoding.writers import Guess, as_writer
 from attention_book.foundations.checks import check_probability, check_sizes
-from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
+from attention_book.foundations.shapes import StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Reader, State, Writer
 
@@ -211,11 +218,11 @@ def sample(
         total = torch.zeros(len(prompt), device=prompt.device)
         while True:
             own = next_log_probs(logits, ids, ends)
-            token = _draw(distribution(own), generator)
+            token = draw(distribution(own), generator)
             written.append(token)
             total += own.gather(1, token[:, None])[:, 0].masked_fill(ended, 0.0)
             ended |= is_end(token, ends)
-            if len(written) == max_tokens or ended.all():
+            if num_ended(ended, own) == len(ended) or len(written) == max_tokens:
                 break
             logits, state = model.step(token, state)
             logits = logits.masked_fill(ended[:, None], 0.0)  # what follows an end is not asked for
@@ -275,10 +282,6 @@ def check_prompt(prompt: TokenIds, model: object) -> None:
             f"prompt: expected no <eos>, got one ({got}) at its end, where nothing follows; "
             "leave it out, or let a chat begin its answer"
         )
-
-
-def _draw(probabilities: StepLogits, generator: torch.Generator | None) -> StepIds:
-    return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
 
 
 def _sorted(logits: Tensor) -> tuple[Tensor, Tensor]:

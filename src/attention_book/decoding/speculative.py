@@ -15,7 +15,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.decoding.hypothesis import Hypothesis
-from attention_book.decoding.prediction import end_ids, next_log_probs, special_ids
+from attention_book.decoding.prediction import (
+    NOTHING_FINITE,
+    draw,
+    end_ids,
+    next_log_probs,
+    special_ids,
+)
 from attention_book.decoding.sampling import check_prompt, next_distribution, read_prompt
 from attention_book.decoding.writers import as_writer
 from attention_book.foundations.checks import check_sizes
@@ -171,7 +177,7 @@ def verify_drafts(
         target: The target's distribution at each place, and behind the last drafted word.
         draft: The distributions that the words were drawn from.
         drafted: The words.
-        generator: Source of the random draws.
+        generator: Source of the random draws, on the device of the distributions.
 
     Returns:
         The accepted words and one more, from :func:`residual_distribution` after a rejection
@@ -193,10 +199,11 @@ def verify_drafts(
         )
     for place, word in enumerate(drafted):
         accepts = acceptance_probabilities(target[place], draft[place])[word]
-        if torch.rand((), generator=generator, device=target.device) >= accepts:
+        lot = torch.rand((), generator=generator, device=target.device)
+        if _read(lot >= accepts, accepts):
             rest = residual_distribution(target[place], draft[place])
-            return [*drafted[:place], _draw(rest, generator)]
-    return [*drafted, _draw(target[-1], generator)]
+            return [*drafted[:place], _drawn(rest, generator)]
+    return [*drafted, _drawn(target[-1], generator)]
 
 
 @dataclass(frozen=True)
@@ -315,7 +322,8 @@ class _Reader(Generic[State]):
     def read(self, text: Sequence[int]) -> Tensor:
         """Read what is new of a text, and return what may follow it."""
         for token in text[len(self.guesses) :]:
-            logits, state = self.model.step(self.like.new_tensor([token]), self.states[-1])
+            given = torch.full_like(self.like[:1], token)  # written there, not copied
+            logits, state = self.model.step(given, self.states[-1])
             # After an end there may be nothing to say, and nobody asks for it.
             log_probs = self.own(torch.zeros_like(logits) if token in self.ends else logits)
             self.states.append(state)
@@ -354,8 +362,8 @@ def _written(
     first = next((i for i, word in enumerate(written) if word in ends), len(written))
     written = written[: first + 1]
     places = range(len(prompt) - 1, len(prompt) - 1 + len(written))
-    total = sum(target.log_probs[i][word].item() for i, word in zip(places, written, strict=True))
-    hypothesis = Hypothesis.from_predictions(written, total, eos=ends)
+    own = [target.log_probs[i][word] for i, word in zip(places, written, strict=True)]
+    hypothesis = Hypothesis.from_predictions(written, sum(torch.stack(own).tolist()), eos=ends)
     return Speculation(hypothesis, tuple(drafted), tuple(accepted))
 
 
@@ -369,12 +377,20 @@ def _drafted(
     """Let the draft write so many words, or up to an end."""
     words: list[int] = []
     while len(words) < num_drafts and not set(ends) & set(words):
-        words.append(_draw(draft.read(text + words), generator))
+        words.append(_drawn(draft.read(text + words), generator))
     return words
 
 
-def _draw(probabilities: Float[Tensor, " vocabulary"], generator: torch.Generator | None) -> int:
-    return int(torch.multinomial(probabilities, 1, generator=generator))
+def _drawn(probabilities: Float[Tensor, " vocabulary"], generator: torch.Generator | None) -> int:
+    return _read(draw(probabilities, generator), probabilities)
+
+
+def _read(answer: Tensor, probabilities: Tensor) -> int:
+    """Read what was drawn from a device, and with it whether these were probabilities at all."""
+    got, is_sound = torch.stack((answer.long(), probabilities.isfinite().all().long())).tolist()
+    if not is_sound:
+        raise ValueError(NOTHING_FINITE)
+    return int(got)
 
 
 __all__ = [

@@ -6,14 +6,14 @@ from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from attention_book.decoding.beam import beam_search
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import special_ids
 from attention_book.foundations.shapes import StepIds, TokenIds, TokenMask, Weights
-from attention_book.models.evaluating import evaluating
+from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Vocabulary, encode_source
 
@@ -127,8 +127,7 @@ def _search(
     max_tokens: int | StepIds,
 ) -> list[Hypothesis]:
     """Return the best hypothesis for each source."""
-    device = _device(model)
-    source, source_mask = source.to(device), source_mask.to(device)
+    source, source_mask = moved(source, model), moved(source_mask, model)
     if width == 1:
         return greedy_search(model, source, source_mask, max_tokens=max_tokens)
     found = beam_search(
@@ -202,15 +201,8 @@ def attention_of(
     >>> attention_of(model, ("go", "."), ("va", "vite", "!"), english, french).shape
     torch.Size([4, 3])
     """
-    device = _device(model)
     source, mask = encode_source([source_tokens], source_vocabulary)
     begun = [target_vocabulary.special_ids.bos, *target_vocabulary.encode(target_tokens)]
-    target_input = torch.tensor([begun], device=device)
+    target_input = torch.tensor([begun], device="cpu")
     with evaluating(model):
-        return model.weights(source.to(device), mask.to(device), target_input)[0]
-
-
-def _device(model: object) -> torch.device:
-    """Return where the model's first parameter lies."""
-    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
-    return next((parameter.device for parameter in parameters), torch.device("cpu"))
+        return model.weights(*(moved(each, model) for each in (source, mask, target_input)))[0]

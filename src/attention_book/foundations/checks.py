@@ -275,6 +275,27 @@ def whole_numbers(name: str, numbers: Tensor) -> Tensor:
     return numbers.long()
 
 
+def check_numbers(name: str, numbers: Tensor, size: int) -> None:
+    """Check that tokens are of a vocabulary of this size. It reads them: wait for them once.
+
+    Raises:
+        ValueError: if one is not.
+
+    >>> check_numbers("source", torch.tensor([2, 9]), 9)
+    Traceback (most recent call last):
+    ValueError: source: expected token numbers from 0 to 8, got 2 to 9; do model and vocabulary \
+belong together?
+    """
+    least, most = (
+        torch.stack((numbers.amin(), numbers.amax())).tolist() if numbers.numel() else (0, 0)
+    )
+    if least < 0 or most >= size:
+        raise ValueError(
+            f"{name}: expected token numbers from 0 to {size - 1}, got {least} to {most}; "
+            "do model and vocabulary belong together?"
+        )
+
+
 def check_score(score: object) -> None:
     """Check that ``score`` can be called with queries and keys.
 

@@ -173,7 +173,7 @@ def _outputs(function: PositionMap, x: Tensor, batched: bool) -> Float[Tensor, "
     output = function(x)[0] if batched else function(x)
     if output.isnan().any():
         raise ValueError("function: expected numbers, got NaN")
-    return output.double().reshape(len(output), -1)
+    return output.cpu().double().reshape(len(output), -1)
 
 
 def _changes(

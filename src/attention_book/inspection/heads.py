@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attention_book.attention import MultiHeadAttention
 from attention_book.foundations.checks import check_sizes
+from attention_book.foundations.devices import sent
 from attention_book.foundations.shapes import HeadWeights, TokenIds, Weights
 from attention_book.inspection.interventions import Change, Visible, changed_attention
 
@@ -77,9 +78,9 @@ def without_heads(numbers: Collection[int]) -> Change:
             raise ValueError(
                 f"numbers: expected heads from 0 to below {num_heads}, got {unknown[0]}"
             )
-        on = torch.ones(num_heads, dtype=weights.dtype, device=weights.device)
+        on = torch.ones(num_heads, dtype=weights.dtype, device="cpu")
         on[list(numbers)] = 0
-        return weights * on[:, None, None]
+        return weights * sent(on, weights.device)[:, None, None]
 
     return change
 
@@ -158,7 +159,9 @@ def weight_on(
     >>> weight_on(weights, last, mask=torch.ones(1, 2, 2, dtype=torch.bool))
     tensor([0.4000])
     """
-    pairs = (chosen & mask).expand(weights.shape[0], *weights.shape[2:])
+    pairs = (chosen.to(weights.device) & mask.to(weights.device)).expand(
+        weights.shape[0], *weights.shape[2:]
+    )
     num_queries = pairs.any(dim=-1).sum()
     if num_queries == 0:
         raise ValueError("chosen: expected a key that some query may see, got none")
@@ -197,7 +200,7 @@ def offset_profile(
 Pairs = Bool[Tensor, "text query key"]
 
 
-def places_back(length: int, distance: int) -> Pairs:
+def places_back(length: int, distance: int, *, device: torch.device | str | None = None) -> Pairs:
     """Return the pairs whose key stands ``distance`` places before the query.
 
     A head that puts most of its weight on distance 1 is a previous-token head (Elhage et
@@ -206,6 +209,7 @@ def places_back(length: int, distance: int) -> Pairs:
     Args:
         length: How many tokens the text has.
         distance: 1 is the token before.
+        device: Where to make them; what takes pairs moves them to its weights anyway.
 
     >>> places_back(3, 1).long()
     tensor([[[0, 0, 0],
@@ -215,7 +219,7 @@ def places_back(length: int, distance: int) -> Pairs:
     check_sizes(length=length)
     if distance < 0:
         raise ValueError(f"distance: expected 0 or more, got {distance}")
-    place = torch.arange(length)
+    place = torch.arange(length, device=device)
     return (place[:, None] - place == distance)[None]
 
 

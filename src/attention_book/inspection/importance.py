@@ -16,7 +16,7 @@ from attention_book.inspection.teacher_forced import (
     true_word_log_probs,
 )
 from attention_book.models import Seq2Seq
-from attention_book.models.evaluating import evaluating, without_dropout
+from attention_book.models.evaluating import evaluating, moved, without_dropout
 from attention_book.text import Batch
 
 Effects = Float[Tensor, "batch target source"]
@@ -41,6 +41,7 @@ def hiding_effects(model: Seq2Seq, batch: Batch) -> Effects:
     >>> hiding_effects(model, batch).shape
     torch.Size([1, 3, 3])
     """
+    batch = moved(batch, model)
     num_sentences, num_places = batch.source.shape
     rows = _one_row_for_each_place(batch)
     hidden_one = torch.eye(num_places, dtype=torch.bool, device=rows.device)
@@ -86,12 +87,13 @@ def replacement_effects(
     >>> torch.allclose(by_itself, torch.zeros(3, 3), atol=1e-5)
     True
     """
+    batch = moved(batch, model)
     num_sentences, num_places = batch.source.shape
     rows = _one_row_for_each_place(batch)
     places = torch.arange(num_places, device=rows.device).repeat(num_sentences)
     repeated = Batch(*(value[rows] for value in vars(batch).values()))
     before, after = target_log_probs(model, batch)[rows], []
-    for words in replacements:
+    for words in moved(replacements, model):
         source = repeated.source.clone()
         source[torch.arange(len(rows), device=rows.device), places] = words
         after.append(target_log_probs(model, replace(repeated, source=source)))
@@ -118,6 +120,7 @@ def gradient_times_input(model: Seq2Seq, batch: Batch) -> Effects:
     >>> gradient_times_input(model, batch).shape
     torch.Size([1, 3, 3])
     """
+    batch = moved(batch, model)
     slopes, embedded = _slopes(model, batch)
     return _only_real((slopes * embedded[:, None]).sum(dim=-1), batch)
 
@@ -142,6 +145,7 @@ def influence(model: Seq2Seq, batch: Batch) -> Effects:
     >>> torch.allclose(shares.sum(dim=-1), torch.ones(1, 3))
     True
     """
+    batch = moved(batch, model)
     slopes, _ = _slopes(model, batch)
     norms = _only_real(slopes.norm(dim=-1), batch)
     total = norms.sum(dim=-1, keepdim=True)
@@ -181,7 +185,8 @@ def rank_correlation(first: Tensor, second: Tensor) -> float:
             "second: expected a list as long as first, "
             f"got the shapes {tuple(first.shape)} and {tuple(second.shape)}"
         )
-    ranks = torch.stack([_ranks(first), _ranks(second)])
+    # On the CPU: not every device has double precision.
+    ranks = torch.stack([_ranks(each.detach().cpu()) for each in (first, second)])
     return round(float(torch.corrcoef(ranks)[0, 1]), 12)
 
 

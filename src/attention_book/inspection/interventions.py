@@ -249,7 +249,7 @@ def without_pairs(chosen: Bool[Tensor, "*#batch #query #key"]) -> Change:
     def change(weights: Weights, visible: Visible) -> Weights:
         hidden = chosen.unsqueeze(1) if chosen.ndim == 3 and weights.ndim == 4 else chosen
         _check_chosen(hidden, weights)
-        return _normalized(weights.masked_fill(hidden, 0))
+        return _normalized(weights.masked_fill(hidden.to(weights.device), 0))
 
     return change
 

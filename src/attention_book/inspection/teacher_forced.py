@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attention_book.foundations.shapes import StepLogits, Weights
 from attention_book.models import Seq2Seq
-from attention_book.models.evaluating import evaluating
+from attention_book.models.evaluating import evaluating, moved
 from attention_book.text import Batch, ParallelData, SentencePair, Vocabulary
 
 
@@ -41,10 +41,11 @@ def teacher_forced_weights(
     [(3, 3), (2, 2)]
     """
     data, found = ParallelData(pairs, source_vocabulary, target_vocabulary), []
-    for batch in data.batches(batch_size):
+    for batch in (moved(each, model) for each in data.batches(batch_size)):
         with evaluating(model):
             weights = model.weights(batch.source, batch.source_mask, batch.target_input)
-        lengths = zip(batch.target_mask.sum(dim=1), batch.source_mask.sum(dim=1), strict=True)
+        masks = batch.target_mask, batch.source_mask
+        lengths = torch.stack([mask.sum(dim=1) for mask in masks], dim=1).tolist()
         found += [rows[:n, :m] for rows, (n, m) in zip(weights, lengths, strict=True)]
     return found
 
@@ -70,12 +71,14 @@ def gold_weights(batch: Batch, pairs: Sequence[SentencePair]) -> Weights:
     """
     if len(pairs) != len(batch):
         raise ValueError(f"pairs: expected the batch's {len(batch)}, got {len(pairs)}")
-    weights = torch.zeros(len(batch), batch.target_input.shape[1], batch.source.shape[1])
+    sizes = len(batch), batch.target_input.shape[1], batch.source.shape[1]
+    weights = torch.zeros(sizes, device="cpu")  # link by link, then moved at once
     for row, pair in enumerate(pairs):
         if pair.alignment is None:
             raise ValueError(f"pairs: expected gold alignments, got none for pair {row}")
         for i, j in pair.alignment | {(len(pair.source), len(pair.target))}:
             weights[row, j, i] = 1
+    weights = weights.to(batch.source.device)
     unlinked = weights.sum(dim=-1, keepdim=True) == 0
     weights = torch.where(unlinked, batch.source_mask[:, None, :].float(), weights)
     return weights / weights.sum(dim=-1, keepdim=True)
@@ -97,6 +100,7 @@ def target_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch targe
 
 def true_word_log_probs(model: Seq2Seq, batch: Batch) -> Float[Tensor, "batch target"]:
     """Return the same without switching to evaluation mode or turning gradients off."""
+    batch = moved(batch, model)
     logits = model(batch.source, batch.source_mask, batch.target_input)
     return log_probs_of(logits, batch.target_output).masked_fill(~batch.target_mask, 0.0)
 

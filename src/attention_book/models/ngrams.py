@@ -116,12 +116,14 @@ class NgramModel:
         if history:
             shorter = self._known(history[1:])
         else:
-            shorter = torch.full((self.vocabulary,), 1 / self.vocabulary)
+            shorter = torch.full((self.vocabulary,), 1 / self.vocabulary, device="cpu")
         if history not in self.counts:
             return shorter
         followed = self.counts[history]
         smoothed = len(followed) * shorter
-        smoothed[list(followed)] += torch.tensor(list(followed.values()))
+        numbers = (torch.tensor([*each], device="cpu") for each in (followed, followed.values()))
+        words, counts = numbers
+        smoothed[words] += counts
         return smoothed / (followed.total() + len(followed))
 
     def __call__(self, tokens: TokenIds) -> Logits:
@@ -130,7 +132,7 @@ class NgramModel:
             torch.stack([self.probabilities(tuple(row[: place + 1])) for place in range(len(row))])
             for row in tokens.tolist()
         ]
-        return torch.stack(rows).log()
+        return torch.stack(rows).log().to(tokens.device)
 
     def start(self, batch_size: int) -> NgramState:
         """Return the state with nothing read.
@@ -151,7 +153,7 @@ class NgramModel:
         pairs = zip(state.histories, token.tolist(), strict=True)
         histories = tuple(self._last((*history, number)) for history, number in pairs)
         logits = torch.stack([self.probabilities(history) for history in histories]).log()
-        return logits, NgramState(histories)
+        return logits.to(token.device), NgramState(histories)
 
     def _last(self, history: History) -> History:
         return history[-(self.order - 1) :] if self.order > 1 else ()

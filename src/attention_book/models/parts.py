@@ -13,9 +13,11 @@ from torch.nn import functional as F
 from attention_book.foundations.checks import (
     check_features,
     check_floating,
+    check_numbers,
     check_positive,
     check_probability,
     check_sizes,
+    is_strict,
     whole_numbers,
 )
 from attention_book.foundations.resetting import ResettableLayer
@@ -59,21 +61,23 @@ class TokenEmbedding(nn.Embedding):
     def forward(self, input: Tensor) -> Tensor:
         """Return one vector for each token.
 
+        On the CPU torch itself notices a wrong number. A GPU notices too, but later, and can then
+        not be used again in this process: there the numbers are looked at before, in strict mode.
+
         Raises:
             TypeError: if they are no integers; of any size they will do.
             ValueError: if a number is not in the vocabulary: usually a model and a
-                vocabulary that do not belong together.
+                vocabulary that do not belong together; on a GPU in strict mode.
         """
         if input.dtype not in (torch.int64, torch.int32):  # what torch can look up
             input = whole_numbers(self.name, input)
+        if input.device.type not in ("cpu", "meta") and is_strict():
+            check_numbers(self.name, input, self.num_embeddings)
         try:
             return super().forward(input)
         except IndexError as error:
-            raise ValueError(
-                f"{self.name}: expected token numbers from 0 to {self.num_embeddings - 1}, got "
-                f"{int(input.min())} to {int(input.max())}; "
-                "do model and vocabulary belong together?"
-            ) from error
+            check_numbers(self.name, input, self.num_embeddings)
+            raise ValueError(f"{self.name}: {error}") from error
 
     def scaled(self, input: Tensor) -> Tensor:
         """Return the vectors times the scale.

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.foundations.checks import check_boolean, check_some_real
+from attention_book.foundations.devices import sent
 from attention_book.foundations.seed import check_seed
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.text.pairs import SentencePair
@@ -76,8 +77,15 @@ class Batch:
         return int(self.target_mask.sum())
 
     def to(self, device: torch.device | str) -> "Batch":
-        """Return the batch on another device."""
-        return replace(self, **{name: value.to(device) for name, value in vars(self).items()})
+        """Return the batch on another device, or itself if it is there; a GPU is not waited for."""
+        place = torch.device(device)
+        if self.source.device == place:
+            return self
+        pins = (
+            place.type == "cuda" and self.source.device.type == "cpu"
+        )  # fetched from there at once
+        tensors = {n: value.pin_memory() if pins else value for n, value in vars(self).items()}
+        return replace(self, **{name: sent(value, place) for name, value in tensors.items()})
 
 
 class ParallelData:

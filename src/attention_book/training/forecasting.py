@@ -6,6 +6,7 @@ from copy import deepcopy
 import torch
 from torch.nn import functional as F
 
+from attention_book.foundations.devices import sent
 from attention_book.foundations.seed import mixed, shifted
 from attention_book.foundations.shapes import GoOn, History
 from attention_book.models import Forecaster, ForecasterConfig
@@ -62,7 +63,8 @@ def train_forecaster(
     schedule = linear_schedule(num_steps=max(steps, 1), warmup=steps // 10)
 
     def loss() -> torch.Tensor:
-        batch = windows[torch.randint(len(windows), (batch_size,))]
+        drawn = torch.randint(len(windows), (batch_size,), device="cpu")
+        batch = windows[sent(drawn, windows.device)]
         error = (model(batch[:, :-1]) - batch[:, 1:]) / model.scale
         return F.mse_loss(error, torch.zeros_like(error))
 

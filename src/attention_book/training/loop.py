@@ -17,8 +17,10 @@ from torch.nn import functional as F
 
 from attention_book.attention import MultiHeadAttention
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
+from attention_book.foundations.devices import sent
 from attention_book.foundations.environment import bar_options, from_extra
 from attention_book.foundations.seed import check_seed, mixed
+from attention_book.models.evaluating import moved
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.text import Batch, ParallelData
 from attention_book.training.checkpoint import (
@@ -275,12 +277,10 @@ class Stepper:
     def _clip(self) -> Tensor:
         """Shorten the gradient where it is too long; return how long it was."""
         if self.clip is not None:
-            norm = nn.utils.clip_grad_norm_(self._parameters(), self.clip)
-            # Of weights that several processes share it has to be put together.
-            return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
-        norms = [p.grad.norm() for p in self._parameters() if p.grad is not None]
-        length: Tensor = torch.stack(norms).norm()
-        return length
+            return _whole(nn.utils.clip_grad_norm_(self._parameters(), self.clip))
+        return _whole(
+            nn.utils.get_total_norm([p.grad for p in self._parameters() if p.grad is not None])
+        )
 
     def _check(self, seen: Seen, place: str) -> None:
         for name, value in (("loss", seen.loss), ("gradient", seen.gradient_norm)):
@@ -315,7 +315,14 @@ def _checked(found: Tensor | BatchLoss, place: str) -> tuple[Tensor, Tensor]:
     if not mean.requires_grad:
         raise ValueError(f"loss: expected one with a gradient, got a constant {place}")
     mean = mean.squeeze().to(torch.promote_types(mean.dtype, torch.float32))
-    return mean, torch.as_tensor(count, device=mean.device, dtype=mean.dtype)
+    if isinstance(count, Tensor):
+        return mean, count.to(mean)
+    return mean, torch.full_like(mean, count)
+
+
+def _whole(norm: Tensor) -> Tensor:
+    """Put the norm of a gradient together, where several processes share the weights."""
+    return norm.full_tensor() if hasattr(norm, "full_tensor") else norm
 
 
 def _or_one(number: Tensor) -> Tensor:
@@ -539,6 +546,7 @@ def _train_epoch(
 
 def _loss(model: Translator[Memory, State], batch: Batch, label_smoothing: float) -> BatchLoss:
     """Return the loss of a batch, and how many real tokens it is a mean over."""
+    batch = moved(batch, model)
     mean = batch_loss(model, batch, label_smoothing=label_smoothing)
     return BatchLoss(mean, batch.target_mask.sum())
 
@@ -633,7 +641,8 @@ def fit_classifier(
     schedule = linear_schedule(num_steps=max(steps, 1), warmup=min(warmup, steps))
 
     def loss() -> Float[Tensor, ""]:
-        rows = torch.randint(len(labels), (batch_size,))
+        drawn = torch.randint(len(labels), (batch_size,), device="cpu")
+        rows = sent(drawn, inputs.device)
         seen = inputs[rows]
         logits = model(seen + noise * torch.randn_like(seen) if noise else seen)
         return F.cross_entropy(logits, labels[rows].long(), label_smoothing=label_smoothing)

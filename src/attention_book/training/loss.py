@@ -1,11 +1,12 @@
 """Cross-entropy per token, for translation and language models, and perplexity."""
 
 import math
+import operator
 from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.foundations.checks import (
@@ -16,7 +17,7 @@ from attention_book.foundations.checks import (
 )
 from attention_book.foundations.shapes import Logits, TargetIds, TargetMask, TokenIds, TokenMask
 from attention_book.models import LanguageModel
-from attention_book.models.evaluating import evaluating
+from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.models.sources import check_real, reading_places
 from attention_book.text import Batch, MaskedTokens, ParallelData
@@ -240,9 +241,7 @@ def batch_loss(
     >>> batch_loss(model, next(data.batches(1))).shape
     torch.Size([])
     """
-    if isinstance(model, nn.Module):
-        device = next(model.parameters()).device
-        batch = batch if batch.source.device == device else batch.to(device)
+    batch = moved(batch, model)
     memory = model.encode(batch.source, batch.source_mask)
     logits = model.decode(batch.target_input, memory)
     return loss_per_token(
@@ -266,9 +265,12 @@ def evaluate_loss(
     >>> evaluate_loss(model, data) > 0
     True
     """
-    total = 0.0
+    losses, counts = [], []
     with evaluating(model):
         # "Shuffled", by a fixed seed, so that sentences of similar length go together.
         for batch in data.batches(batch_size, seed=0):
-            total += batch_loss(model, batch).item() * batch.num_tokens
-    return total / data.num_tokens
+            losses.append(batch_loss(model, batch))
+            counts.append(batch.num_tokens)
+    # Read together: a look at each would wait for the device after every batch.
+    means = torch.stack(losses).tolist()
+    return float(sum(map(operator.mul, means, counts))) / data.num_tokens

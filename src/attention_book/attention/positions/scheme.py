@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attention_book.attention.visibility import Places
+from attention_book.foundations.devices import sent
 from attention_book.foundations.shapes import (
     Features,
     HeadBias,
@@ -254,7 +255,7 @@ class GrowingTable:
     def _computed(self, length: int, like: Tensor) -> Rows:
         with torch.device("cpu"):  # not every device has double precision
             exact = self.compute(length)
-        return exact.to(like.dtype).to(like.device)
+        return sent(exact.to(like.dtype), like.device)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables out of copies and files: they are computed again where needed."""

@@ -49,13 +49,14 @@ def sinusoids(
     check_sizes(d_model=d_model)
     check_positive("base", base)
     check_offset(offset)
-    positions = torch.arange(offset, offset + num_positions, dtype=torch.float64)
-    frequencies = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = positions[:, None] * frequencies
-    encoding = torch.empty(num_positions, d_model, dtype=torch.float64)
-    encoding[:, 0::2] = angles.sin()
-    encoding[:, 1::2] = angles[:, : d_model // 2].cos()
-    return encoding.to(dtype)
+    with torch.device("cpu"):  # not every device has double precision
+        positions = torch.arange(offset, offset + num_positions, dtype=torch.float64)
+        frequencies = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+        angles = positions[:, None] * frequencies
+        encoding = torch.empty(num_positions, d_model, dtype=torch.float64)
+        encoding[:, 0::2] = angles.sin()
+        encoding[:, 1::2] = angles[:, : d_model // 2].cos()
+    return encoding.to(dtype).to(torch.get_default_device())
 
 
 class SinusoidalPositions(WavePositions):

@@ -77,7 +77,8 @@ def plan_blocks(mask: Bool[Tensor, "query key"], *, block_size: int = 64) -> Blo
     """Cut a mask into blocks and note which of them hold a visible pair.
 
     Reading the mask takes time that grows with the square of the length; a plan serves all
-    layers, heads, examples and steps that share the mask.
+    layers, heads, examples and steps that share the mask. On a GPU it waits a few times: make it
+    once, outside of the steps.
 
     Args:
         mask: True where a query may see a key, the same for all examples and heads.

@@ -167,7 +167,7 @@ _WITH_STEPS = steps_agree, state_is_left_alone
 def _texts(model: _Asked) -> Tensor:
     """Return two made-up texts, where the model is."""
     generator = torch.Generator().manual_seed(0)
-    texts = torch.randint(model.vocabulary, (2, 7), generator=generator)
+    texts = torch.randint(model.vocabulary, (2, 7), generator=generator, device="cpu")
     whole = model.model
     parameters = whole.parameters() if isinstance(whole, torch.nn.Module) else iter(())
     weight = next(parameters, None)

@@ -104,7 +104,7 @@ def attention_is_torchs(model: Transformer) -> bool:
 
 
 def _agrees_with_torch(ours: MultiHeadAttention) -> bool:
-    x = torch.randn(2, 5, ours.d_model, generator=torch.Generator().manual_seed(0))
+    x = torch.randn(2, 5, ours.d_model, generator=torch.Generator().manual_seed(0), device="cpu")
     x = 3 * x.to(ours.W_o.weight)  # larger scores: where the softmax is not nearly even
     try:
         theirs = to_torch(ours)
@@ -145,10 +145,10 @@ def _sentences(model: Transformer) -> tuple[Tensor, Tensor, Tensor]:
     shape = len(_LENGTHS), max(_LENGTHS)
     sizes = model.config.source_vocabulary, model.config.target_vocabulary
     source, target = (
-        torch.randint(_FIRST_WORD, size, shape, generator=generator) for size in sizes
+        torch.randint(_FIRST_WORD, size, shape, generator=generator, device="cpu") for size in sizes
     )
-    source[:, :3] = torch.arange(3) % (sizes[0] - _FIRST_WORD) + _FIRST_WORD
-    mask = torch.arange(shape[1]) < torch.tensor(_LENGTHS)[:, None]
+    source[:, :3] = torch.arange(3, device="cpu") % (sizes[0] - _FIRST_WORD) + _FIRST_WORD
+    mask = torch.arange(shape[1], device="cpu") < torch.tensor(_LENGTHS, device="cpu")[:, None]
     target[:, 0] = model.config.bos
     device = next(model.parameters()).device
     source = source.masked_fill(~mask, model.config.pad)

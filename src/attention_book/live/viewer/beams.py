@@ -14,7 +14,7 @@ from attention_book.foundations.bilingual import chosen_language, of_the_two
 from attention_book.foundations.labels import Spelling
 from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.live.viewer.page import Viewer
-from attention_book.models.evaluating import evaluating
+from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.protocols import Translator
 from attention_book.text import Vocabulary, encode_source
 
@@ -121,7 +121,7 @@ class BeamViewer(Viewer):
     ) -> None:
         if isinstance(sentence, str) or not sentence:
             raise ValueError(f"sentence: expected one or more tokens, got {sentence!r}")
-        source, mask = encode_source([sentence], source_vocabulary)
+        source, mask = (moved(each, model) for each in encode_source([sentence], source_vocabulary))
         prefixes, longest = prefixes_of_all_searches(model, source, mask, max_tokens)
         words, numbers = named(
             tree_of(model, source, mask, prefixes), target_vocabulary, special_ids(model).eos

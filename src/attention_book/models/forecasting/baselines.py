@@ -140,7 +140,7 @@ def fit_autoregression(
         return Autoregression(past[-1].item(), past.new_zeros(0))
     with from_extra("data", "statsmodels"):
         from statsmodels.tsa import ar_model
-    numbers = past.double().numpy()
+    numbers = past.detach().cpu().double().numpy()
     lags = ar_model.ar_select_order(numbers, max_lags, ic=criterion).ar_lags
     params = ar_model.AutoReg(numbers, lags=lags).fit().params.tolist()
     return Autoregression(params[0], past.new_tensor(params[1:]))
