@@ -636,6 +636,8 @@ def looking() -> None:
     I.weight_on(weights, I.after_earlier(longs([[4, 5, 4, 6]])), pairs)
     I.weight_on(weights, I.places_back(4, 1), pairs)
     I.places_back(4, 1, device=WHERE)
+    with I.cut_looks(model, I.chosen_looks([(None, 0)], num_target=4, num_source=4)):
+        model.weights(source, source > 0, target)
     I.offset_profile(weights, pairs)
 
 

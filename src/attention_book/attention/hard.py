@@ -111,6 +111,8 @@ class HardAttention(nn.Module):
     ) -> Sample:
         """Draw one key for each query from the soft weights, whatever ``choice`` says.
 
+        A generator lies on the device of the queries.
+
         Returns:
             The output, its one-hot weights, and the log-probabilities that
             :func:`reinforce_surrogate` needs.

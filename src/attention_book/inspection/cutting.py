@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from attention_book.attention.visibility import Visibility
 from attention_book.foundations.checks import check_boolean
+from attention_book.models.evaluating import moved
 
 #: A place in the translation and one in the source, from 0; None stands for all of them.
 Pair = tuple[int | None, int | None]
@@ -85,6 +86,7 @@ def cut_looks(model: nn.Module, cut: Bool[Tensor, "*batch target source"]) -> It
             [0, 0, 0]], dtype=torch.int32)
     """
     check_boolean("cut", cut, "no longer looked at")
+    cut = moved(cut, model)
     handles = [
         module.register_forward_pre_hook(_cutter(cut), with_kwargs=True)
         for module in _looking_at_the_source(model)
