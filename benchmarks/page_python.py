@@ -1,10 +1,15 @@
 """How long Python in the page takes: from the press to the first verdict, and further checks.
 
-    python benchmarks/page_python.py [--site FOLDER] [--page masks.html] [--checks 5]
+    python benchmarks/page_python.py [--site FOLDER] [--page masks.html] [--checks 5] [--write]
 
-Opens a built page in the system's chromium and runs what stands in its first editor. Beside the
-seconds that pass it prints those that the page's process computes, which depend less on what else
-the machine does. The files are at hand: what they take to come is the network's.
+Opens a built page in the system's chromium and runs what stands in its first editor, on this
+processor, and as on one four times slower. Beside the seconds that pass it prints those that the
+page's process computes, which depend less on what else the machine does. The files are at hand:
+what they take to come is the network's.
+
+Chromium's own throttling (Emulation.setCPUThrottlingRate) slows the page's main thread and no
+worker, and Python runs in a worker. So there is a second slow processor: all the page's threads are
+stopped three quarters of the time.
 """
 
 from __future__ import annotations
@@ -13,10 +18,13 @@ import argparse
 import functools
 import http.server
 import os
+import signal
 import statistics
 import sys
 import threading
 import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +34,20 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "scripts"))
 from browser import chromium  # noqa: E402
 
+SLOWER = 4
+PLAIN = "as it is"
+THROTTLED = f"Chromium's throttling, {SLOWER} times (not the worker)"
+STOPPED = f"all threads, {SLOWER} times"
+HEAD = """\
+# How long Python in the page takes
+
+Made by `python benchmarks/page_python.py --write`: seconds from the press of Run to the verdict of
+the first editor of *Masks*, the first time (Python starts) and the median of further ones. What is
+computed is the time of the page's process. The bounds: 4 and 1 seconds, on a processor four times
+slower 16 and 4.
+
+| processor | first, passed | computed | further, passed | computed |
+|---|---|---|---|---|"""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
 
 
@@ -34,8 +56,8 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def computed() -> float:
-    """Return the seconds that the pages of browsers begun by this process have computed."""
+def pages() -> dict[int, list[str]]:
+    """Return the processes of pages of browsers begun by this one, each with its times so far."""
     processes = {}
     for folder in Path("/proc").iterdir():
         try:
@@ -48,13 +70,46 @@ def computed() -> float:
     ours = {os.getpid()}
     for _ in range(6):  # playwright's driver, the browser, its zygote, a page
         ours |= {pid for pid, (parent, *_) in processes.items() if parent in ours}
-    ticks = sum(
-        int(tick)
+    return {
+        pid: spent
         for pid, (_, command, spent) in processes.items()
         if pid in ours and "--type=renderer" in command
-        for tick in spent
-    )
+    }
+
+
+def computed() -> float:
+    """Return the seconds that the pages have computed."""
+    ticks = sum(int(tick) for spent in pages().values() for tick in spent)
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def stopped(part: float, period: float = 0.04) -> Iterator[None]:
+    """Stop all threads of the pages for a part of each period."""
+    over = threading.Event()
+
+    def send(sign: signal.Signals, processes: Iterable[int]) -> None:
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, sign)
+
+    def run() -> None:
+        processes, looked = list(pages()), time.perf_counter()
+        while not over.is_set():
+            if time.perf_counter() - looked > 1:  # another page's process may have begun
+                processes, looked = list(pages()), time.perf_counter()
+            send(signal.SIGSTOP, processes)
+            time.sleep(part * period)
+            send(signal.SIGCONT, processes)
+            time.sleep((1 - part) * period)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def pressed(page: Any) -> tuple[float, float]:
@@ -67,29 +122,50 @@ def pressed(page: Any) -> tuple[float, float]:
     return time.perf_counter() - seconds, computed() - spent
 
 
+def measured(browser: Any, address: str, checks: int, how: str) -> list[float]:
+    """Return the seconds of the first verdict and of a further one, passed and computed."""
+    page = browser.new_page()
+    page.goto(address)
+    page.locator(".page-python").first.scroll_into_view_if_needed()
+    page.locator(".page-python .py-run").first.wait_for()
+    if how == THROTTLED:
+        session = page.context.new_cdp_session(page)
+        session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+    with stopped(1 - 1 / SLOWER) if how == STOPPED else nullcontext():
+        first = pressed(page)
+        further = [pressed(page) for _ in range(checks)]
+    page.close()
+    return [*first, *(statistics.median(each) for each in zip(*further, strict=True))]
+
+
 def main() -> None:
-    """Print the times."""
+    """Print the times; with --write, into benchmarks/page_python.md."""
     options = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     options.add_argument("--site", type=Path, default=ROOT / "book" / "_build" / "html")
     options.add_argument("--page", default="masks.html")
     options.add_argument("--checks", type=int, default=5)
+    options.add_argument("--write", action="store_true")
     given = options.parse_args()
     handler = functools.partial(Quiet, directory=str(given.site))
+    lines = [HEAD]
     with (
         http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
         sync_playwright() as playwright,
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
-        page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/{given.page}?lang=en")
-        first = pressed(page)
-        further = [pressed(page) for _ in range(given.checks)]
-        print(f"from the press to the first verdict {first[0]:.1f} s, computed {first[1]:.1f} s")
-        passed, spent = (statistics.median(each) for each in zip(*further, strict=True))
-        print(f"a further check {passed:.2f} s, computed {spent:.2f} s (median of {given.checks})")
-        browser.close()
+        address = f"http://127.0.0.1:{server.server_port}/{given.page}?lang=en"
+        for how in (PLAIN, THROTTLED, STOPPED):
+            browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+            found = measured(browser, address, given.checks, how)
+            lines.append(f"| {how} | " + " | ".join(f"{each:.1f}" for each in found) + " |")
+            browser.close()
         server.shutdown()
+    load = os.getloadavg()[0]
+    lines.append(f"\n{os.cpu_count()} processors; their load at the end: {load:.1f}.")
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if given.write:
+        (ROOT / "benchmarks" / "page_python.md").write_text(text, encoding="utf8")
 
 
 if __name__ == "__main__":

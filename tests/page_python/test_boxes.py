@@ -52,9 +52,20 @@ def test_only_a_page_with_a_box_loads_anything_and_may_run_it(site, tiny_book):
     assert not other.xpath(loaded)
 
 
-def test_a_page_tells_what_its_cells_import(site):
-    (data,) = site.xpath("//script[@id='page-python-names']/text()")
-    assert json.loads(data) == {"causal_mask": ["attention_book.attention", "causal_mask"]}
+def test_the_editor_is_told_what_the_cells_of_a_page_import(tiny_book):
+    text = (tiny_book.html / "_static" / "page_python" / "pages.js").read_text(encoding="utf8")
+    known = json.loads(text.removeprefix("pagePython.pages = ").rstrip(";\n"))
+    assert set(known) == {"a"}
+    assert known["a"]["names"] == {
+        "causal_mask": ["attention_book.attention", "causal_mask"],
+        "math": ["math", ""],
+    }
+
+
+def test_a_function_with_a_mistake_in_a_cell_that_hangs_on_others_stands_in_a_box(site):
+    text = box(site, "causal-in-both-modes").xpath("string(.//pre)").rstrip()
+    call = 'check("causal-in-both-modes", decode)'
+    assert text == f"def decode(x, training):\n    return x\n\n\n{call}"
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -73,7 +84,9 @@ def test_an_exercise_too_large_for_a_page_says_why(monkeypatch, tmp_path):
     exercise = exercise_node("", nodes.section("", listing))
     document = new_document("a.md")
     document += exercise
-    boxes.make_boxes(None, document)
+    (tmp_path / "a.md").write_text("# A\n")
+    env = SimpleNamespace(docname="a", doc2path=lambda name: tmp_path / f"{name}.md")
+    boxes.make_boxes(SimpleNamespace(env=env), document)
     (box,) = document.findall(boxes.PagePython)
     writer = SimpleNamespace(body=[], builder=SimpleNamespace(current_docname="a"))
     boxes.visit(writer, box)

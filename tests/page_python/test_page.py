@@ -1,4 +1,4 @@
-"""The editor of an exercise in a browser: the verdict, errors in words, limits, what is kept."""
+"""The editor in a browser: the verdict, errors in words, limits, what is kept; cells to change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from exercise_pages import STUB
+from exercise_pages import ALONE, NORM, STUB
 from playwright.sync_api import expect
 from tiny import TinyBook
 
@@ -30,6 +30,7 @@ class Box:
 
     def __init__(self, page: Any, place: str = BOX) -> None:
         self.page, self.place = page, page.locator(place)
+        self.place.scroll_into_view_if_needed()  # the editor comes when the reader does
         self.area = self.place.locator("textarea")
 
     def part(self, name: str) -> Any:
@@ -207,14 +208,16 @@ def test_what_was_written_is_kept_and_reset_can_be_undone(browser: Any, served: 
         box = Box(page)
         box.area.fill("1 + 1")
         page.reload()
-        assert box.area.input_value() == "1 + 1"
+        box.place.scroll_into_view_if_needed()
+        expect(box.area).to_have_value("1 + 1")
         box.part("reset").click()
         assert box.area.input_value() == STUB
         page.keyboard.press("Control+z")
         assert box.area.input_value() == "1 + 1"
         box.part("reset").click()
         page.reload()
-        assert box.area.input_value() == STUB
+        box.place.scroll_into_view_if_needed()
+        expect(box.area).to_have_value(STUB)
 
 
 def test_where_storage_is_forbidden_the_editor_says_so_and_works(browser: Any, served: str) -> None:
@@ -284,9 +287,85 @@ def test_from_a_folder_on_a_phone(browser: Any, tiny_book: TinyBook) -> None:
 
 def test_paper_and_pages_without_scripts_show_the_listing(browser: Any, served: str) -> None:
     for page in opened(browser, served):
+        Box(page).area.wait_for()
         page.emulate_media(media="print")
         assert page.locator(f"{BOX} .highlight-python").is_visible()
         assert not page.locator(f"{BOX} .py-live").is_visible()
     for page in opened(browser, served, java_script_enabled=False):
         assert page.locator(f"{BOX} .highlight-python").is_visible()
         assert "this chapter's notebook" in page.locator(BOX).inner_text()
+
+
+# ---- cells --------------------------------------------------------------------------------------
+
+
+def cell_of(page: Any, code: str) -> Box:
+    """The cell with this code, opened by its button."""
+    cell = page.locator(".py-cell", has=page.locator(".cell_input", has_text=code))
+    cell.locator(".py-change").click()
+    place = cell.evaluate("each => `#${each.querySelector('.cell_input').id}`")
+    box = Box(page, f".py-cell:has({place})")
+    box.area.wait_for()
+    return box
+
+
+def test_a_cell_is_changed_and_run_in_its_place(browser: Any, served: str) -> None:
+    for page in opened(browser, served):
+        assert "Change and run" in page.locator(".py-change").first.inner_text()
+        assert not [url for url in page.asked if "page_python/" in url and "a.html" not in url]
+        box = cell_of(page, "sum(half)")
+        expect(box.area).to_be_focused()
+        assert box.area.input_value() == ALONE
+        assert not box.place.locator(".cell_input").is_visible()
+        assert box.place.locator(".cell_output").is_visible()
+        assert not [url for url in page.asked if "/python/" in url]
+        assert "loads 5" in box.part("run").inner_text()
+        assert box.run() == "2"
+        assert box.printed() == "1.5\n"
+        assert not box.place.locator(".cell_output").is_visible()
+        assert box.run(ALONE.replace("[1, 2]", "[3, 4]")) == "2"
+        assert box.printed() == "3.5\n"
+
+
+def test_a_changed_cell_is_kept_until_it_is_reset(browser: Any, served: str) -> None:
+    for page in opened(browser, served):
+        box = cell_of(page, "sum(half)")
+        box.area.fill("1 + 1")
+        box.part("close").click()
+        expect(box.place.locator(".cell_input")).to_be_visible()
+        expect(box.place.locator(".py-change")).to_be_focused()
+        page.reload()
+        box = cell_of(page, "sum(half)")
+        expect(box.area).to_have_value("1 + 1")
+        expect(box.part("status")).to_contain_text("This is how you left it")
+        box.part("reset").click()
+        expect(box.area).to_have_value(ALONE)
+        page.reload()
+        expect(cell_of(page, "sum(half)").area).to_have_value(ALONE)
+
+
+def test_a_cell_with_a_mistake_has_its_check(browser: Any, served: str) -> None:
+    for page in opened(browser, served):
+        box = cell_of(page, "gain + bias")
+        assert "Mend it" in box.place.locator(".py-title").inner_text()
+        assert box.area.input_value() == f'{NORM}\n\n\ncheck("layer-norm", norm)'
+        assert "Not yet" in box.run()
+        right = "F.layer_norm(x, x.shape[-1:]) * gain + bias"
+        text = box.area.input_value().replace("x * gain + bias", right)
+        assert "Correct" in box.run(text)
+        assert box.printed() == "flat\n"
+
+
+def test_what_hangs_on_other_cells_has_no_button(page: Any) -> None:
+    assert page.locator(".py-cell").count() == 2
+
+
+def test_paper_shows_a_cell_as_it_was(browser: Any, served: str) -> None:
+    for page in opened(browser, served):
+        box = cell_of(page, "sum(half)")
+        box.run("3")
+        page.emulate_media(media="print")
+        for part in (".cell_input", ".cell_output"):
+            assert box.place.locator(part).is_visible()
+        for part in (".py-live", ".py-change"):
+            assert not box.place.locator(part).is_visible()

@@ -26,9 +26,11 @@ def run(browser: Any, served: str) -> Any:
     page = browser.new_page()
     page.goto(f"{served}/a.html")
     call = """async (text) => {
+      await pagePython.load();
       let printed = "";
       const out = (more) => { printed += more; };
-      const found = await pagePython.run(text, "{}", { progress() {}, started() {}, out });
+      const heard = { progress() {}, started() {}, out };
+      const found = await pagePython.run(text, '{"names":{}}', heard);
       return { printed, error: found.error, missing: found.missing };
     }"""
     yield lambda text: page.evaluate(call, text)

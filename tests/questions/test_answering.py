@@ -116,13 +116,13 @@ def test_another_time_other_numbers(reader):
     expect(question).to_contain_text("Of 4, how many?")
     question.locator("input").fill("5/2")
     question.locator("input").press("Enter")
-    expect(question.get_by_role("status").last).to_contain_text("Right, 4.")
+    expect(question.get_by_role("status").last).to_contain_text("Out of 4.")
     page.reload()
     question.get_by_role("button", name="Ask me again").click()
     expect(question).to_contain_text("Of 5, how many?")
     question.locator("input").fill("1")
     question.locator("input").press("Enter")
-    expect(question.get_by_role("status").last).to_contain_text("Right, 5.")
+    expect(question.get_by_role("status").last).to_contain_text("Out of 5.")
     assert grades(page) == [("q-given", 3)]
 
 

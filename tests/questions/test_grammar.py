@@ -64,6 +64,8 @@ def test_the_steps_of_an_order_are_shuffled_always_alike():
         ("choice", {"body": "\n".join(CHOICE.split("\n")[:8])}, "three to five options"),
         ("choice", {"body": CHOICE.replace("NaN", "{zh} 以上都对\n  {en} all of the above")},
          "no mistake that anybody makes"),
+        ("choice", {"body": CHOICE.replace("一加一", "对：一加一")}, "begins with '对：'"),
+        ("number", {"body": NUMBER.replace("Count", "No, count")}, "begins with 'No,'"),
         ("choice", {"body": CHOICE.replace("two\n", "two, " * 8 + "\n")}, "gives the right"),
         ("choice", {"body": "Words.\n" + CHOICE}, "neither a language nor an item"),
         ("number", {"body": NUMBER.replace("{glue:text}`q_two:.0f`", "2")}, "is typed"),
@@ -107,7 +109,7 @@ def test_an_unknown_kind_is_all_that_is_said():
 
 
 def test_the_line_of_what_is_wrong():
-    body = CHOICE.replace("  > {zh} 对。\n  > {en} Right.\n", "")
+    body = CHOICE.replace("  > {zh} 一加一。\n  > {en} One and one.\n", "")
     ((line, problem),) = complaints(question(body=body))
     assert "no reply" in problem
     assert (ASK + body).split("\n")[line].startswith("- [x]")

@@ -62,7 +62,7 @@ def test_replies_stand_in_the_fold_alone_with_the_right_one_marked(site, kind):
     assert [item.text_content().strip()[0] for item in fold.xpath(".//li")].count("✓") == 1
     fold.drop_tree()
     assert "✓" not in words(found)
-    assert "对。" not in words(found)
+    assert "一加一。" not in words(found)
 
 
 def test_options_are_lettered_and_so_are_their_replies(site):
@@ -73,7 +73,7 @@ def test_options_are_lettered_and_so_are_their_replies(site):
 
 
 def test_numbers_and_drawings_come_from_cells(site):
-    assert "✓ 2 个 things 对。 Right." in words(box(site, "q-number"))
+    assert "✓ 2 个 things 一加一。 One and one." in words(box(site, "q-number"))
     assert "0.25, 0.75" in words(box(site, "q-paint"))
     empty, painted = box(site, "q-mask").xpath(".//table")
     assert [words(cell) for cell in empty.xpath(".//th | .//td")].count("●") == 0
@@ -270,7 +270,7 @@ def test_a_notebook_replies_to_an_answer_as_the_page_does(answered, name):
 
 def test_replies_are_in_the_notebooks_language_with_the_numbers_of_the_book(answered):
     language, answer, _ = answered
-    words = {"zh": ["少了。", "对，4。", "数。"], "en": ["Too few.", "Right, 4", "Count."]}[
+    words = {"zh": ["少了。", "总共 4。", "数。"], "en": ["Too few.", "Out of 4", "Count."]}[
         language
     ]
     replies = [answer("q-choice", "A"), answer("q-given", 2.5), answer("q-given", 99)]

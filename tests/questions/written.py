@@ -30,8 +30,8 @@ CHOICE = """\
   > {en} Too few.
 - [x] {zh} 两个
   {en} two
-  > {zh} 对。
-  > {en} Right.
+  > {zh} 一加一。
+  > {en} One and one.
 - [ ] NaN
   > {zh} 不是数。
   > {en} Not
@@ -39,8 +39,8 @@ CHOICE = """\
 """
 NUMBER = """\
 - [x] {glue:text}`q_two:.0f`
-  > {zh} 对。
-  > {en} Right.
+  > {zh} 一加一。
+  > {en} One and one.
 - [ ] *
   > {zh} 数一数。
   > {en} Count.
@@ -95,11 +95,11 @@ KINDS = {
 MASK = PAINT.replace("q_row", "q_mask")
 GIVEN = """\
 - [x] {given}`answer`
-  > {zh} 对。
-  > {en} Right, {given}`n`.
+  > {zh} 一加一。
+  > {en} Out of {given}`n`.
 - [ ] {given}`wrong`
-  > {zh} 错。
-  > {en} Wrong.
+  > {zh} 多了。
+  > {en} Too many.
 - [ ] *
   > {zh} 数。
   > {en} Count.
@@ -127,7 +127,7 @@ PAGE = (
     + question("q-mask", "paint", MASK, paint="mask", rows="一 | one; 二 | two")
     + question("q-recall", "choice", role="recall", about="intro")
     + question(
-        "q-given", "number", GIVEN.replace("{zh} 对。", "{zh} 对，{given}`n`。"),
+        "q-given", "number", GIVEN.replace("{zh} 一加一。", "{zh} 总共 {given}`n`。"),
         ask=ASK.replace("几", "{given}`n` 的几").replace("How", "Of {given}`n`, how"),
         variants="q_given",
     )

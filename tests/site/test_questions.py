@@ -356,6 +356,10 @@ def test_a_guess_can_be_waved_aside(reader: Any) -> None:
     page.locator("#question-masks-zero-share + .question-veil button").click()
     assert page.locator("#question-masks-zero-share ~ [data-veiled]").count() == 0
     assert progress(page) is None  # nothing was answered
+    page.reload()  # and is not folded again while the reader is here
+    expect(page.locator("#question-masks-zero-share.question-live")).to_be_visible()
+    assert page.locator("#question-masks-zero-share ~ [data-veiled]").count() == 0
+    assert page.locator("[data-veiled]").count()  # other predictions are
 
 
 @browsed

@@ -1,32 +1,40 @@
-"""Which listings become editors: those of exercises that ``check`` knows."""
+"""Which listings become editors: those of exercises that ``check`` knows.
+
+Cells that can be changed and run in the page are marked first (`page_python.cells`): one whose
+function is checked is its exercise's editor.
+"""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+from bilingual.environment import PerPage
 from bilingual.marks import LANGUAGES, Bilingual, pick
 from docutils import nodes
-from evidence.code_cells import code_cells
 from sphinx.application import Sphinx
 
-from page_python.bundle import LEFT_OUT
+from page_python import cells
 from page_python.files import TORCH, missing
+from page_python.names import names_of, print_options
 
 CHECK = re.compile(r'\bcheck\("([\w-]+)", (\w+)')
-#: A page with an editor may compile WebAssembly, which is what the engine is.
-POLICY = "'wasm-unsafe-eval'"
 WITHOUT_SCRIPTS = Bilingual(
     "在网页里写要用 JavaScript；不用它，就在%s里做。",
     "To write in the page takes JavaScript; without it, use %s.",
 )
 #: Exercises that a page's Python cannot run, and why, in both languages.
 NOT_IN_PAGE = TORCH / "not_in_page.yml"
+#: What a line ends with; a box has less room than the cell that the function is from.
+COMMENT = re.compile(r" +# .*$", re.M)
+#: What each page's Python is told of it: names, how tensors are printed, checks of its cells.
+KNOWN = PerPage[dict[str, Any]]("page_python_known")
+#: A page with something to run may compile WebAssembly, which is what the engine is.
+POLICY = "'wasm-unsafe-eval'"
 INSTEAD = Bilingual("%s到%s里做。", "%s Use %s.")
 NOTEBOOK = Bilingual("本章的笔记本", "this chapter's notebook")
 
@@ -36,13 +44,17 @@ class PagePython(nodes.container):
 
 
 def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
-    """Put the listing of each exercise that can be checked into a box."""
+    """Mark the cells that run alone; put the listing of each exercise with a check into a box."""
     if missing():
         return
+    path = Path(app.env.doc2path(app.env.docname))
+    names = names_of(path)
+    checks = cells.mark(doctree, names)
+    written = {found[1] for call in checks.values() if (found := CHECK.search(call))}
     for exercise in filter(is_exercise, list(doctree.findall(nodes.Element))):
         listing = next(filter(is_checked, exercise.findall(nodes.literal_block)), None)
         if listing is None:
-            listing = stub(doctree, exercise)
+            listing = stub(doctree, exercise, written)
             if listing is None:
                 continue
             body = exercise.children[-1]
@@ -50,17 +62,24 @@ def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
             body += listing
         found = CHECK.search(listing.astext())
         assert found
-        place = f"write-{found[1]}"
-        reason = reasons().get(found[1])
         box = PagePython(
             "",
             listing.deepcopy(),
-            ids=[place],
+            ids=[f"write-{found[1]}"],
             classes=["page-python"],
             name=found[1],
-            reason=reason,
+            reason=reasons().get(found[1]),
         )
         listing.replace_self(box)
+    if has_python(doctree):
+        known = {"names": names, "first": print_options(path), "checks": checks}
+        KNOWN.of(app.env)[app.env.docname] = known
+
+
+def has_python(doctree: nodes.document) -> bool:
+    """Whether a page has a box, or a cell that runs in it."""
+    marked = (cells.MARK in each["classes"] for each in doctree.findall(nodes.container))
+    return any(marked) or next(doctree.findall(PagePython), None) is not None
 
 
 def reasons() -> dict[str, Bilingual]:
@@ -77,28 +96,45 @@ def is_checked(listing: nodes.Node) -> bool:
     return CHECK.search(listing.astext()) is not None
 
 
-def stub(doctree: nodes.document, exercise: nodes.Element) -> nodes.literal_block | None:
-    """Return the first lines of an answer to an exercise that shows none.
+def stub(
+    doctree: nodes.document, exercise: nodes.Element, written: set[str]
+) -> nodes.literal_block | None:
+    """Return what to begin an exercise with that shows no listing, and is ``written`` in no cell.
 
-    They are those of the solution, whose cell defines the function that it checks.
+    It is the function of its solution that is checked, without its body. Where only the solution
+    speaks of the check, it is the function that the text shows and the solution finds at fault.
     """
-    asked = CHECK.search(exercise.astext())
-    if asked is None:
+    asked = CHECK.search(exercise.astext()) or checked_in_solution(doctree, exercise)
+    if asked is None or asked[1] in written:
         return None
-    for cell in doctree.findall(nodes.literal_block):
-        found = CHECK.search(cell.astext())
-        if found and found[1] == asked[1] and (head := head_of(cell.astext(), found[2])):
-            text = f"{head}\n    return ...\n\n\n{found[0]})"
-            return nodes.literal_block(text, text, language="python")
+    functions: dict[str, tuple[str, str]] = {}
+    begun = ""
+    for cell, code, tree in cells.cells_of(doctree):
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef):
+                head = f"def {node.name}({ast.unparse(node.args)}):\n    return ..."
+                shown = ast.get_source_segment(code, node) if cells.is_read(cell) else None
+                functions[node.name] = head, shown or ""
+        for found in CHECK.finditer(code):
+            if found[1] == asked[1] and found[2] in functions:
+                head, shown = functions[found[2]]
+                if shown and not CHECK.search(exercise.astext()):
+                    shown = COMMENT.sub("", shown)
+                    return listing_of(f"{shown}\n\n\n{found[0]})")
+                begun = begun or f"{head}\n\n\n{found[0]})"
+    return listing_of(begun) if begun else None
+
+
+def checked_in_solution(doctree: nodes.document, exercise: nodes.Element) -> re.Match[str] | None:
+    """Return the first call of ``check`` in the solution of an exercise."""
+    for node in doctree.findall(nodes.Element):
+        if type(node).__name__ == "solution_node" and node["target_label"] == exercise["label"]:
+            return CHECK.search(node.astext())
     return None
 
 
-def head_of(code: str, name: str) -> str:
-    """Return the line that begins a function; "" if it is not there, or the text is no code."""
-    for node in parsed(code).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return f"def {name}({ast.unparse(node.args)}):"
-    return ""
+def listing_of(code: str) -> nodes.literal_block:
+    return nodes.literal_block(code, code, language="python")
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -126,48 +162,26 @@ def depart(writer: Any, node: PagePython) -> None:
         writer.body.append(f"<noscript><p>{words}</p></noscript></div>\n")
 
 
+def skip(writer: Any, node: PagePython) -> None:
+    """Write the listing alone."""
+
+
 def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Load the scripts on a page with a box, let it run the engine, tell what its cells import."""
-    if doctree is None or next(doctree.findall(PagePython), None) is None:
-        return
-    app.add_js_file("page_python.js", loading_method="defer")
-    context["script_sources"] = [*context.get("script_sources", ()), POLICY]
-    path = Path(app.env.doc2path(page))
-    names = dict(imports(path.read_text(encoding="utf8"), str(path)))
-    data = json.dumps(names, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
-    data = f'<script type="application/json" id="page-python-names">{data}</script>'
-    context["body"] += data
+    """Load the script on a page with something to run, and let it run the engine."""
+    if doctree is not None and has_python(doctree):
+        told: dict[str, Any] = {"data-page": page}
+        app.add_js_file("page_python.js", loading_method="defer", **told)
+        context["script_sources"] = [*context.get("script_sources", ()), POLICY]
 
 
-def imports(text: str, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yield each name that cells import from what a page has, and where it is from."""
-    for cell in code_cells(text, path):
-        for node in ast.walk(parsed(cell.code)):
-            if isinstance(node, ast.ImportFrom) and in_page(node.module or ""):
-                for alias in node.names:
-                    yield alias.asname or alias.name, (str(node.module), alias.name)
-            elif isinstance(node, ast.Import):
-                for alias in node.names:
-                    if in_page(alias.name) and (alias.asname or "." not in alias.name):
-                        yield alias.asname or alias.name, (alias.name, "")
-
-
-def parsed(code: str) -> ast.Module:
-    try:
-        return ast.parse(code)
-    except SyntaxError:  # a magic of IPython, or what a cell has printed
-        return ast.parse("")
-
-
-def in_page(module: str) -> bool:
-    first, _, rest = module.partition(".")
-    return first != "attention_book" or rest.partition(".")[0] not in LEFT_OUT
-
-
-def skip(writer: Any, node: PagePython) -> None:
-    """Write the listing alone."""
+def write_known(app: Sphinx, exception: Exception | None) -> None:
+    """Write what the pages' Python is told of each page; a page loads it with its first editor."""
+    if exception is None and app.builder.name == "html" and not missing():
+        data = json.dumps(KNOWN.of(app.env), sort_keys=True, separators=(",", ":"))
+        path = Path(app.outdir, "_static", "page_python", "pages.js")
+        path.write_text(f"pagePython.pages = {data};\n", encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -175,4 +189,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(PagePython, html=(visit, depart), **formats)
     app.connect("doctree-read", make_boxes)
     app.connect("html-page-context", load)
+    app.connect("build-finished", write_known)
+    KNOWN.connect(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -27,7 +28,9 @@ PACKAGE = REPOSITORY / "src" / "attention_book"
 TORCH = REPOSITORY / "book" / "page_torch"
 ENGINE = HERE / "engine"
 STATIC = HERE / "static"
-SCRIPTS = ("python", "editor", "exercise")
+SCRIPTS = ("python", "editor", "box")
+#: A comment that has its lines for itself: what every page loads goes without.
+COMMENT = re.compile(r"^ *//[^\n]*\n", re.M)
 #: What every build needs, and where it comes from.
 NEEDED = {
     ENGINE / "pyodide.asm.wasm.gz": "it is in the repository; see engine/README.md",
@@ -54,7 +57,8 @@ def write(app: Sphinx, config: Config) -> None:
     key, made_of = folder / "key", key_of()
     if not key.is_file() or key.read_text() != made_of:
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "static" / "python").mkdir(parents=True)
+        for name in ("python", "page_python"):
+            (folder / "static" / name).mkdir(parents=True)
         write_files(folder / "static")
         key.write_text(made_of)
     config.html_static_path.append(str(folder / "static"))
@@ -88,8 +92,12 @@ def write_files(static: Path) -> None:
         shutil.copy(each, static / "python")
     known = json.dumps({"bytes": sum(map(len, packed.values())), "version": version})
     parts = [(STATIC / f"{name}.js").read_text(encoding="utf8") for name in SCRIPTS]
-    script = "\n".join([f"window.pagePython = {{ files: {known} }};", *parts])
-    (static / "page_python.js").write_text(script, encoding="utf8")
+    script = "\n".join([f"pagePython.files = {known};", *parts])
+    (static / "page_python" / "box.js").write_text(script, encoding="utf8")
+    shutil.copy(STATIC / "box.css", static / "page_python")
+    start = (STATIC / "start.js").read_text(encoding="utf8")
+    start = start.replace("VERSION", hashlib.sha256(script.encode()).hexdigest()[:8])
+    (static / "page_python.js").write_text(COMMENT.sub("", start), encoding="utf8")
     shutil.copy(STATIC / "page_python.css", static)
 
 

@@ -44,6 +44,8 @@ ROLE = re.compile(r"\{[\w:+-]+\}`[^`]*`")
 CODE_OR_MATHS = re.compile(r"`[^`]*`|\$[^$]*\$")
 CHINESE = re.compile("[\u3400-\u9fff]")
 NO_MISTAKE = re.compile(r"以上(都|皆|全)|all of the above|none of the above", re.I)
+#: What the page says above a reply, which need not say it again.
+VERDICT = re.compile(r"(对|不对|是的|没错|正确|错)[，。：；！]|(Yes|No|Right|Correct|Wrong)[,.:;!]")
 #: The right option of a choice may be so much longer than the next one.
 GIVEAWAY, SHORT = 1.75, 24
 
@@ -230,6 +232,10 @@ def complaints(question: Question) -> Iterator[tuple[int, str]]:
     for each in question.items:
         if any(NO_MISTAKE.search(words) for words in each.text.each()):
             yield each.line, "“all of the above” is no mistake that anybody makes"
+        for words in each.reply.each() if each.reply else ():
+            if found := VERDICT.match(words):
+                told = f"a reply begins with {found[0]!r}: the page says that above it"
+                yield each.line, told
 
 
 def in_both_languages(question: Question) -> Iterator[tuple[int, str]]:

@@ -29,6 +29,8 @@ from attention_book.course.exercises import check
 """
 #: Characters that are shown of what a cell prints; the rest is counted.
 SHOWN = 20_000
+#: Columns of a value's text, as in a notebook.
+COLUMNS = 80
 #: Seconds between two messages to the page.
 PAUSE = 0.1
 #: Names that a page hands over: where each is imported from.
@@ -68,13 +70,14 @@ class Printed(io.TextIOBase):
         return True
 
 
-def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]:
+def run(source: str, names: Names, send: Callable[[str], Any], first: str = "") -> dict[str, Any]:
     """Run a cell; return what the page is to show.
 
     Args:
         source: the cell.
         names: what the cells of its page import, by name; what the cell uses of it is imported.
         send: is called with what the cell prints.
+        first: how the page's first cell has tensors printed, a line of code; "" if as PyTorch does.
 
     Returns:
         `html`, the value of the last line; `error` with `kind`, `message`, `line` and `lines`, the
@@ -89,6 +92,8 @@ def run(source: str, names: Names, send: Callable[[str], Any]) -> dict[str, Any]
     printed, usual = Printed(send), (sys.stdout, sys.stderr)
     sys.stdout = sys.stderr = printed
     try:
+        sys.modules["torch"].set_printoptions(profile="default")
+        exec(first, dict(_space))
         body, last = parts(source)
         space = {"__name__": "__main__", "__builtins__": builtins, **_space}
         space |= imported(source, names)
@@ -137,8 +142,21 @@ def shown(value: Any) -> str:
         return ""
     if hasattr(value, "_repr_html_"):
         return str(value._repr_html_())
-    text = repr(value)
-    return f"<pre>{html.escape(text[:SHOWN])}</pre>"
+    return f"<pre>{html.escape(written(value)[:SHOWN])}</pre>"
+
+
+def written(value: Any) -> str:
+    """Return a value as the book's cells show it: six digits; what is too long, an item a line."""
+    if isinstance(value, float):
+        return repr(float(f"{value:.6g}"))
+    if type(value) not in (tuple, list) or not value:
+        return repr(value)
+    items = [written(each) for each in value]
+    first, last = ("(", ")") if isinstance(value, tuple) else ("[", "]")
+    text = ", ".join(items) + ("," if first == "(" and len(items) == 1 else "")
+    if len(text) + 2 > COLUMNS or "\n" in text:
+        text = ",\n ".join(each.replace("\n", "\n ") for each in items)
+    return f"{first}{text}{last}"
 
 
 def told(error: BaseException) -> dict[str, Any]:

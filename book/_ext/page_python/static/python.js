@@ -1,9 +1,9 @@
 // Python in the page: loaded when it is first asked for, once for all exercises of a page, in one
-// worker. `pagePython.run(source, names, { progress, out })` resolves to what a cell gives;
+// worker. `pagePython.run(source, page, { progress, out })` resolves to what a cell gives;
 // `pagePython.stop()` ends it. The build sets `pagePython.files`, their sizes and their version.
 (() => {
   "use strict";
-  const here = new URL("python/", document.currentScript.src).href;
+  const here = new URL("../python/", document.currentScript.src).href;
   const NAMES = ["worker", "engine", "library", "book"];
   const SOFT = 10, HARD = 15; // seconds: Python stops its own loops; later the page ends the worker
   const received = {};
@@ -68,7 +68,7 @@
   const end = () => { worker?.terminate(); worker = ready = undefined; };
 
   /** Run a cell. Rejects with what went wrong beside Python: "stopped", "long", "ended", or why it did not start. */
-  const run = (source, names, { progress, started, out }) => new Promise((resolve, reject) => {
+  const run = (source, page, { progress, started, out }) => new Promise((resolve, reject) => {
     let timer;
     const over = (settle) => (value) => { clearTimeout(timer); job = undefined; settle(value); };
     const own = job = { out, give: over(resolve), fail: over((why) => reject(new Error(why))) };
@@ -76,7 +76,7 @@
       if (job !== own) return;
       started();
       timer = setTimeout(() => { end(); own.fail("long"); again(); }, HARD * 1000);
-      worker.postMessage({ type: "run", source, names, seconds: SOFT });
+      worker.postMessage({ type: "run", source, page, seconds: SOFT });
     }, (error) => { if (job === own) own.fail(`start: ${error.message}`); });
   });
   const again = () => begin(() => {}).catch(() => {}); // so that the next run need not wait for it

@@ -53,7 +53,7 @@ import json, sys
 sys.path.insert(0, "/book.zip")
 import run_answer
 run_answer.warm_up()
-lambda source, names: json.dumps(run_answer.run(source, json.loads(names), send))
+lambda source, page: json.dumps(run_answer.run(source, send=send, **json.loads(page)))
 `);
   python.setInterruptBuffer(clock);
   return compiled;
@@ -64,7 +64,7 @@ self.onmessage = async ({ data }) => {
     if (data.type === "start") postMessage({ type: "ready", compiled: await start(data.files) });
     if (data.type === "run") {
       deadline = performance.now() + data.seconds * 1000;
-      const result = JSON.parse(runAnswer(data.source, data.names));
+      const result = JSON.parse(runAnswer(data.source, data.page));
       postMessage({ type: "done", result });
     }
   } catch (error) {

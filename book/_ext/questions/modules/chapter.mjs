@@ -7,6 +7,20 @@ import { dataOf, mount } from "./question.mjs";
 import { onChange, progress, set, trouble } from "./store.mjs";
 import { veil } from "./veil.mjs";
 
+/* Predictions that the reader has waved aside, until the tab is closed. */
+const WAVED = "attention-book-waved";
+let waved = [];
+try {
+  waved = sessionStorage.getItem(WAVED)?.split(" ") ?? [];
+} catch { /* storage is forbidden */ }
+
+function wave(name) {
+  waved.push(name);
+  try {
+    sessionStorage.setItem(WAVED, waved.join(" "));
+  } catch { /* until the page is left */ }
+}
+
 function chapter(boxes) {
   const asked = boxes.map((root) => ({ root, id: dataOf(root).id, predicts: dataOf(root).role === "predict", open: null }));
   for (const each of asked) {
@@ -27,7 +41,7 @@ function chapter(boxes) {
     if (mode !== "veil") unfoldLine();
     for (const each of asked) {
       if (mode !== "veil") unveil(each);
-      else if (each.predicts && !each.open && !progress().cards[each.id]) each.open = veil(each.root);
+      else if (each.predicts && !each.open && !progress().cards[each.id] && !waved.includes(each.id)) each.open = veil(each.root, () => wave(each.id));
     }
   }
   function unveil(each) {

@@ -3,8 +3,8 @@
 import { both, el } from "../page/words.mjs";
 import { button } from "./parts.mjs";
 
-/** Fold what follows a question; returns a function that unfolds it. */
-export function veil(question) {
+/** Fold what follows a question; returns a function that unfolds it. `waved` is called when the reader will not guess. */
+export function veil(question, waved) {
   const folded = [];
   for (let next = question.nextElementSibling; next && !next.matches("section, h2, h3, h4, .question, .revealed"); next = next.nextElementSibling) {
     folded.push(next);
@@ -13,6 +13,7 @@ export function veil(question) {
   const bar = el("div", { class: "question-veil" }, el("p", {}, both(["猜过之后，课文接着往下。", "The text goes on once you have guessed."])),
     button({}, () => {
       open();
+      waved();
       folded[0].tabIndex = -1;
       folded[0].focus({ preventScroll: true });
     }, both(["不猜，直接看", "Show it without guessing"])));

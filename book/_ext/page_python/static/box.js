@@ -1,11 +1,13 @@
-// The box of an exercise: a listing becomes an editor with Run, Stop and Reset, and the place for
-// what Python says. What the reader wrote is kept in this browser. Nothing is loaded before Run.
+// The box of an exercise, or of a cell: a listing becomes an editor with Run, Stop and Reset, and the place
+// for what Python says. What the reader wrote is kept in this browser. Python is not loaded before Run.
 (() => {
   "use strict";
-  const { editor, escaped, run, stop, isReady, isBusy, files, SOFT, HARD } = window.pagePython;
+  const { editor, escaped, run, stop, isReady, isBusy, files, page, pages, SOFT, HARD } = window.pagePython;
+  const { checks = {}, ...known } = pages[page] ?? {}, told = JSON.stringify(known);
   const megabytes = (files.bytes / 1e6).toFixed(1);
   const WORDS = {
-    title: ["在这里写", "Write it here"],
+    title: ["在这里写", "Write it here"], change: ["改一改，再运行", "Change and run"], mend: ["改好它，再运行检查", "Mend it, then run the check"],
+    close: ["收起", "Close"], yours: ["这是你上次改的；“恢复原样”就是书里的代码。", "This is how you left it; Reset brings back the book's code."],
     first: [`在本页运行（先载入 ${megabytes} MB）`, `Run in this page (loads ${megabytes} MB first)`],
     run: ["运行", "Run"], stop: ["停止", "Stop"], reset: ["恢复原样", "Reset"], copy: ["复制", "Copy"],
     copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; it can be pasted into a cell of the notebook."],
@@ -58,10 +60,10 @@
   };
 
   // ---- one box ------------------------------------------------------------------------------------
-  const markup = (name) => `
-<p class="py-title" id="${name}-label">${both("title")}</p>
+  const markup = (name, title, isCell) => `
+<p class="py-title" id="${name}-label">${both(title)}</p>
 <div class="py-place"></div>
-<div class="py-row"><button class="py-run" type="button"></button><button class="py-stop" type="button" hidden>${both("stop")}</button><button class="py-reset" type="button">${both("reset")}</button><button class="py-copy" type="button">${both("copy")}</button></div>
+<div class="py-row"><button class="py-run" type="button"></button><button class="py-stop" type="button" hidden>${both("stop")}</button><button class="py-reset" type="button">${both("reset")}</button><button class="py-copy" type="button">${both("copy")}</button>${isCell ? `<button class="py-close" type="button">${both("close")}</button>` : ""}</div>
 <p class="py-note" id="${name}-keys">${both("keys")}</p>
 <div class="py-progress" hidden></div>
 <p class="py-status" role="status"></p>
@@ -69,41 +71,47 @@
 <div class="py-result" aria-live="polite"></div>`;
   const runButtons = new Set();
   const label = () => runButtons.forEach((button) => { button.innerHTML = both(isReady() ? "run" : "first"); });
+  /** A cell has no name: what was made of other code is kept under another. */
+  const number = (text) => [...text].reduce((sum, sign) => (sum * 31 + sign.codePointAt(0)) % 2 ** 32, 7).toString(36);
 
   const setUp = (box) => {
-    const { name } = box.dataset, key = `book-python:${name}`, original = box.querySelector("pre").textContent.replace(/\n$/, "");
+    const isCell = box.matches(".py-cell"), id = isCell ? box.querySelector(".cell_input").id : box.id, check = isCell && checks[id];
+    const original = box.querySelector("pre").textContent.replace(/\n$/, "") + (check ? `\n\n\n${check}` : "");
+    const key = `book-python:${isCell ? `${page}:${number(original)}` : box.dataset.name}`;
     const part = document.createElement("div");
     part.className = "py-live";
-    part.innerHTML = markup(box.id);
-    box.append(part);
+    part.innerHTML = markup(id, check ? "mend" : isCell ? "change" : "title", isCell);
+    isCell ? box.querySelector(".cell_input").after(part) : box.append(part);
     box.classList.add("py-alive");
     const [place, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
       ["place", "run", "stop", "reset", "copy", "progress", "status", "out", "result"].map((each) => part.querySelector(`.py-${each}`));
     let kept = original;
     try { kept = localStorage.getItem(key) ?? original; } catch { /* storage is forbidden */ }
+    if (isCell && kept !== original) status.innerHTML = both("yours");
     const keep = (text) => {
       try { text === original ? localStorage.removeItem(key) : localStorage.setItem(key, text); }
       catch { status.innerHTML = both("unkept"); }
     };
     const text = editor(place, kept, {
-      label: `${box.id}-label`, describe: `${box.id}-keys`, changed: keep,
+      label: `${id}-label`, describe: `${id}-keys`, changed: keep,
       run: () => go(), leave: () => runButton.focus(),
     });
-    const empty = () => { result.innerHTML = out.textContent = status.innerHTML = ""; out.hidden = true; };
+    const empty = () => { result.innerHTML = out.textContent = status.innerHTML = ""; out.hidden = true; box.classList.remove("py-ran"); };
 
     const go = async () => {
       if (isBusy()) { status.innerHTML = both("busy"); return; }
       empty();
+      box.classList.add("py-ran"); // the book's own output makes room
       runButton.disabled = true;
       stopButton.hidden = false;
       if (document.activeElement === runButton) stopButton.focus();
       if (!isReady()) status.innerHTML = both("loading");
       let printed = "", begun = performance.now();
       try {
-        const found = await run(text.area.value, document.getElementById("page-python-names")?.textContent ?? "{}", {
+        const found = await run(text.area.value, told, {
           progress: (count) => {
             progress.hidden = false;
-            progress.innerHTML = `<progress max="${files.bytes}" value="${count}" aria-labelledby="${box.id}-label"></progress> ${(count / 1e6).toFixed(1)} / ${megabytes} MB`;
+            progress.innerHTML = `<progress max="${files.bytes}" value="${count}" aria-labelledby="${id}-label"></progress> ${(count / 1e6).toFixed(1)} / ${megabytes} MB`;
             if (count >= files.bytes) { progress.hidden = true; status.innerHTML = both("starting"); }
           },
           started: () => { begun = performance.now(); progress.hidden = true; status.innerHTML = both("running"); label(); },
@@ -128,12 +136,21 @@
     runButton.onclick = go;
     stopButton.onclick = stop;
     resetButton.onclick = () => { text.replace(original); empty(); };
+    if (isCell) part.querySelector(".py-close").onclick = () => {
+      box.classList.remove("py-alive", "py-ran");
+      box.querySelector(".py-change").focus();
+    };
     copyButton.onclick = async () => {
       try { await navigator.clipboard.writeText(text.area.value); status.innerHTML = both("copied"); }
       catch { text.area.focus(); text.area.select(); status.innerHTML = both(document.execCommand("copy") ? "copied" : "uncopied"); }
     };
   };
 
-  const all = () => { document.querySelectorAll(".page-python[data-name]").forEach(setUp); label(); };
-  document.readyState === "loading" ? addEventListener("DOMContentLoaded", all) : all();
+  const open = (box) => {
+    if (!box.querySelector(".py-live")) { setUp(box); label(); }
+    if (!box.matches(".py-cell")) return;
+    box.classList.add("py-alive");
+    box.querySelector("textarea").focus();
+  };
+  Object.assign(window.pagePython, { open });
 })();
