@@ -21,8 +21,10 @@ FOR_SCRIPTS = re.compile(
     r'|<template class="question-variants">.*?</template>\s*',
     re.S,
 )
-#: What a page may weigh more for its answers, in bytes as they are sent: the data of its
-#: questions, and the script that brings them to life.
+#: What Python in a page adds to it.
+FOR_PYTHON = re.compile(r"<script data-page=[^>]*page_python[^>]*></script>\s*| py-cell\b")
+#: What a page may weigh more for its answers, in bytes as they are sent: the data of its questions,
+#: the script that brings them to life, and what Python in the page loads before it is asked for.
 GROWTH = 12_000
 
 
@@ -131,8 +133,12 @@ def test_what_a_page_grows_by(site: Path, chapter: str) -> None:
     text = (SITE / f"{chapter}.html").read_text(encoding="utf8")
     without = FOR_SCRIPTS.sub("", text)
     assert len(without) < len(text)
-    core = (SITE / "_static" / "questions" / "core.js").read_text(encoding="utf8")
-    assert sent(text) - sent(without) + sent(core) <= GROWTH
+    loaded = ["questions/core.js"]
+    if FOR_PYTHON.search(without):
+        loaded += ["page_python.js", "page_python.css"]
+        without = FOR_PYTHON.sub("", without)
+    scripts = sum(sent((SITE / "_static" / each).read_text(encoding="utf8")) for each in loaded)
+    assert sent(text) - sent(without) + scripts <= GROWTH
 
 
 def sent(text: str) -> int:

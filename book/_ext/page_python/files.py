@@ -29,8 +29,8 @@ TORCH = REPOSITORY / "book" / "page_torch"
 ENGINE = HERE / "engine"
 STATIC = HERE / "static"
 SCRIPTS = ("python", "editor", "box")
-#: A comment that has its lines for itself: what every page loads goes without.
-COMMENT = re.compile(r"^ *//[^\n]*\n", re.M)
+#: What pages do without in what they load at once: comments, and the blanks that lines begin with.
+COMMENT = re.compile(r"^ *(?://|/\*)[^\n]*\n|^ +", re.M)
 #: What every build needs, and where it comes from.
 NEEDED = {
     ENGINE / "pyodide.asm.wasm.gz": "it is in the repository; see engine/README.md",
@@ -95,10 +95,11 @@ def write_files(static: Path) -> None:
     script = "\n".join([f"pagePython.files = {known};", *parts])
     (static / "page_python" / "box.js").write_text(script, encoding="utf8")
     shutil.copy(STATIC / "box.css", static / "page_python")
-    start = (STATIC / "start.js").read_text(encoding="utf8")
-    start = start.replace("VERSION", hashlib.sha256(script.encode()).hexdigest()[:8])
-    (static / "page_python.js").write_text(COMMENT.sub("", start), encoding="utf8")
-    shutil.copy(STATIC / "page_python.css", static)
+    version = hashlib.sha256(script.encode()).hexdigest()[:8]
+    for kind in ("js", "css"):
+        text = COMMENT.sub("", (STATIC / f"start.{kind}").read_text(encoding="utf8"))
+        text = text.replace("VERSION", version)
+        (static / f"page_python.{kind}").write_text(text, encoding="utf8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

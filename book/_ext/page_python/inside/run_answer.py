@@ -152,11 +152,12 @@ def written(value: Any) -> str:
     if type(value) not in (tuple, list) or not value:
         return repr(value)
     items = [written(each) for each in value]
-    first, last = ("(", ")") if isinstance(value, tuple) else ("[", "]")
-    text = ", ".join(items) + ("," if first == "(" and len(items) == 1 else "")
+    text = ", ".join(items)
     if len(text) + 2 > COLUMNS or "\n" in text:
         text = ",\n ".join(each.replace("\n", "\n ") for each in items)
-    return f"{first}{text}{last}"
+    if isinstance(value, list):
+        return f"[{text}]"
+    return f"({text},)" if len(items) == 1 else f"({text})"
 
 
 def told(error: BaseException) -> dict[str, Any]:
