@@ -95,10 +95,3 @@ def test_an_exercise_too_large_for_a_page_says_why(monkeypatch, tmp_path):
     assert "data-name" not in text  # no script makes an editor of it
     assert 'It is too large. Use <a href="_notebooks/en/a.ipynb">' in pick(text, "en")
     assert '太大。到<a href="_notebooks/zh/a.ipynb">' in pick(text, "zh")
-
-
-def test_what_a_cell_printed_is_no_solution():
-    printed = '✗ causal: call check("causal-with-cache", causal) again'
-    assert boxes.head_of(printed, "causal") == ""
-    solution = "def causal(n, *, offset=0) -> None:\n    pass"
-    assert boxes.head_of(solution, "causal") == "def causal(n, *, offset=0):"

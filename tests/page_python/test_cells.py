@@ -57,7 +57,7 @@ def test_a_cell_stands_alone_with_what_a_page_has(code, alone):
 
 def cell(code, *outputs, tags=()):
     """A cell as MyST-NB hands it on: the code, then what it shows."""
-    source = nodes.container("", nodes.literal_block(code, code), ids=[f"cell-{len(code)}"])
+    source = nodes.container("", nodes.literal_block(code, code))
     shown = nodes.container("", *outputs)
     metadata = {"tags": list(tags)}
     return nodes.container(
@@ -113,7 +113,12 @@ def test_the_check_belongs_to_the_function_that_was_defined_last():
     other = cell("def f(x):\n    return 2 * x\nprint(12)", printed("12"))
     call = cell('check("name", f)', tags=["evidence"])
     page = nodes.section("", shown, other, call)
-    assert cells.mark(page, NAMES) == {other.children[0]["ids"][0]: 'check("name", f)'}
+    assert cells.mark(page, NAMES) == ["", 'check("name", f)']
+
+
+def test_what_a_cell_printed_is_no_code():
+    told = cell("print(1)", printed('call check("name", f) again'))
+    assert [code for _, code, _ in cells.cells_of(nodes.section("", told))] == ["print(1)"]
 
 
 def test_an_answer_is_no_such_cell():

@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     place: str
     code: str
     shown: str
-    check: str | None
+    check: str
 
     def __str__(self) -> str:
         return f"{self.page}#{self.place}"
@@ -40,12 +40,12 @@ def cells(site: Path) -> list[Cell]:
     """Every cell with a button."""
     found = []
     for page, told in known().items():
-        for cell in tree(site / f"{page}.html").xpath("//div[contains(@class, 'py-cell')]"):
+        marked = tree(site / f"{page}.html").xpath("//div[contains(@class, 'py-cell')]")
+        for cell, check in zip(marked, told["checks"], strict=True):
             (source,) = cell.xpath("./div[contains(@class, 'cell_input')]")
             outputs = cell.xpath("./div[contains(@class, 'cell_output')]//pre")
             code, *shown = (each.text_content().rstrip("\n") for each in (source, *outputs))
             place = str(source.get("id"))
-            check = told["checks"].get(place)
             found.append(Cell(page, place, code.strip("\n"), "\n".join(shown), check))
     return found
 

@@ -50,7 +50,7 @@ def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
     path = Path(app.env.doc2path(app.env.docname))
     names = names_of(path)
     checks = cells.mark(doctree, names)
-    written = {found[1] for call in checks.values() if (found := CHECK.search(call))}
+    written = {found[1] for call in checks if (found := CHECK.search(call))}
     for exercise in filter(is_exercise, list(doctree.findall(nodes.Element))):
         listing = next(filter(is_checked, exercise.findall(nodes.literal_block)), None)
         if listing is None:

@@ -53,27 +53,28 @@ ANSWERS = ("solution_node", "exercise_node", "exercise_enumerable_node")
 MARK = "py-cell"
 
 
-def mark(doctree: nodes.document, names: Names) -> dict[str, str]:
+def mark(doctree: nodes.document, names: Names) -> list[str]:
     """Mark the cells that can be run in the page; ``names`` are those that its cells import.
 
     Returns:
-        For those whose function the page checks later on, by the id of the cell's code, the call
-        of ``check``: it stands below the code in the editor.
+        For each of them, if the page checks its function later on, the call of ``check``, which
+        stands below the code in the editor; else "".
     """
     defined: dict[str, nodes.Element] = {}  # function → the cell that defined it last
-    checks: dict[str, str] = {}
+    checked: dict[nodes.Element, str] = {}
     for cell, code, tree in cells_of(doctree):
         for found in CHECK.finditer(code):
             if found[1] in defined:
-                checks.setdefault(place_of(defined[found[1]]), found[0])
+                checked.setdefault(defined[found[1]], found[0])
         functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
         defined |= dict.fromkeys(functions, cell)
+    calls = []
     for cell, code, tree in cells_of(doctree):
-        if not is_read(cell) or not stands_alone(code, tree, names):
-            checks.pop(place_of(cell), None)
-        elif place_of(cell) in checks or (shows_text(cell) and not hangs_on_draws(cell, tree)):
+        shows = shows_text(cell) and not hangs_on_draws(cell, tree)
+        if is_read(cell) and stands_alone(code, tree, names) and (cell in checked or shows):
             cell["classes"].append(MARK)
-    return checks
+            calls.append(checked.get(cell, ""))
+    return calls
 
 
 def cells_of(doctree: nodes.document) -> Iterator[tuple[nodes.Element, str, ast.Module]]:
@@ -87,13 +88,6 @@ def cells_of(doctree: nodes.document) -> Iterator[tuple[nodes.Element, str, ast.
 def code_of(cell: nodes.Element) -> str:
     listing = next(iter(cell.findall(nodes.literal_block)), None)
     return listing.astext() if listing is not None else ""
-
-
-def place_of(cell: nodes.Element) -> str:
-    """Return the id of a cell's code; "" where it is not shown."""
-    source = cell.children[0]
-    assert isinstance(source, nodes.Element)
-    return str(next(iter(source["ids"]), ""))
 
 
 def is_read(cell: nodes.Element) -> bool:

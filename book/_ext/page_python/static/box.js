@@ -3,7 +3,7 @@
 (() => {
   "use strict";
   const { editor, escaped, run, stop, isReady, isBusy, files, page, pages, SOFT, HARD } = window.pagePython;
-  const { checks = {}, ...known } = pages[page] ?? {}, told = JSON.stringify(known);
+  const { checks = [], ...known } = pages[page] ?? {}, told = JSON.stringify(known);
   const megabytes = (files.bytes / 1e6).toFixed(1);
   const WORDS = {
     title: ["在这里写", "Write it here"], change: ["改一改，再运行", "Change and run"], mend: ["改好它，再运行检查", "Mend it, then run the check"],
@@ -75,7 +75,8 @@
   const number = (text) => [...text].reduce((sum, sign) => (sum * 31 + sign.codePointAt(0)) % 2 ** 32, 7).toString(36);
 
   const setUp = (box) => {
-    const isCell = box.matches(".py-cell"), id = isCell ? box.querySelector(".cell_input").id : box.id, check = isCell && checks[id];
+    const isCell = box.matches(".py-cell"), place = [...document.querySelectorAll(".py-cell")].indexOf(box);
+    const id = box.id || `py-cell-${place}`, check = checks[place];
     const original = box.querySelector("pre").textContent.replace(/\n$/, "") + (check ? `\n\n\n${check}` : "");
     const key = `book-python:${isCell ? `${page}:${number(original)}` : box.dataset.name}`;
     const part = document.createElement("div");
@@ -83,7 +84,7 @@
     part.innerHTML = markup(id, check ? "mend" : isCell ? "change" : "title", isCell);
     isCell ? box.querySelector(".cell_input").after(part) : box.append(part);
     box.classList.add("py-alive");
-    const [place, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
+    const [frame, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
       ["place", "run", "stop", "reset", "copy", "progress", "status", "out", "result"].map((each) => part.querySelector(`.py-${each}`));
     let kept = original;
     try { kept = localStorage.getItem(key) ?? original; } catch { /* storage is forbidden */ }
@@ -92,7 +93,7 @@
       try { text === original ? localStorage.removeItem(key) : localStorage.setItem(key, text); }
       catch { status.innerHTML = both("unkept"); }
     };
-    const text = editor(place, kept, {
+    const text = editor(frame, kept, {
       label: `${id}-label`, describe: `${id}-keys`, changed: keep,
       run: () => go(), leave: () => runButton.focus(),
     });
