@@ -85,7 +85,7 @@ def test_a_number_that_is_given_is_the_first(site):
     found = words(box(site, "q-given"))
     assert "4 的几个？" in found
     assert "Of 4, how many?" in found
-    assert "✓ 2.5 个 things 对，4。" in found
+    assert "✓ 2.5 个 things 总共 4。" in found
 
 
 def data_of(site, name):
