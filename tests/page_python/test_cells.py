@@ -116,6 +116,12 @@ def test_the_check_belongs_to_the_function_that_was_defined_last():
     assert cells.mark(page, NAMES) == ["", 'check("name", f)']
 
 
+def test_a_cell_that_checks_its_own_function_checks_no_other():
+    shown = cell("def f(x):\n    return x\nprint(1)", printed("1"))
+    answer = cell('def f(x):\n    return 2 * x\ncheck("name", f)', tags=["evidence"])
+    assert cells.mark(nodes.section("", shown, answer), NAMES) == [""]
+
+
 def test_what_a_cell_printed_is_no_code():
     told = cell("print(1)", printed('call check("name", f) again'))
     assert [code for _, code, _ in cells.cells_of(nodes.section("", told))] == ["print(1)"]

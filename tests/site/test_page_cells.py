@@ -96,9 +96,11 @@ def checks_in(solution: Any) -> list[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("language", ["zh", "en"])
-def test_in_a_browser(browser: Any, watch: Any, base_url: str, language: str) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}}
+@pytest.mark.parametrize(("language", "scheme"), [("zh", "dark"), ("en", "light")])
+def test_in_a_browser(
+    browser: Any, watch: Any, base_url: str, root: Path, language: str, scheme: str
+) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "color_scheme": scheme}
     context = browser.new_context(**phone)
     page = watch(context.new_page())
     page.goto(f"{base_url}/masks.html?lang={language}")
@@ -111,6 +113,14 @@ def test_in_a_browser(browser: Any, watch: Any, base_url: str, language: str) ->
         parts = [each.inner_text() for each in cell.locator(".py-out, .py-result pre").all()]
         assert words("\n".join(parts)) == words(shown), number
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    axe = root / "audit" / "node_modules" / "axe-core" / "axe.min.js"
+    if axe.is_file():
+        page.evaluate(axe.read_text(encoding="utf8"))
+        found = page.evaluate(
+            """axe.run({ include: [['.py-cell']] },
+              { resultTypes: ['violations'], preload: false }).then(found => found.violations)"""
+        )
+        assert not [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
     context.close()
 
 

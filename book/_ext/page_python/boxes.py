@@ -104,8 +104,9 @@ def stub(
     It is the function of its solution that is checked, without its body. Where only the solution
     speaks of the check, it is the function that the text shows and the solution finds at fault.
     """
-    asked = CHECK.search(exercise.astext()) or checked_in_solution(doctree, exercise)
-    if asked is None or asked[1] in written:
+    named = CHECK.search(exercise.astext())
+    asked = named or checked_in_solution(doctree, exercise)
+    if asked is None or (named is None and asked[1] in written):
         return None
     functions: dict[str, tuple[str, str]] = {}
     begun = ""
@@ -118,7 +119,7 @@ def stub(
         for found in CHECK.finditer(code):
             if found[1] == asked[1] and found[2] in functions:
                 head, shown = functions[found[2]]
-                if shown and not CHECK.search(exercise.astext()):
+                if shown and named is None:
                     shown = COMMENT.sub("", shown)
                     return listing_of(f"{shown}\n\n\n{found[0]})")
                 begun = begun or f"{head}\n\n\n{found[0]})"

@@ -63,11 +63,11 @@ def mark(doctree: nodes.document, names: Names) -> list[str]:
     defined: dict[str, nodes.Element] = {}  # function → the cell that defined it last
     checked: dict[nodes.Element, str] = {}
     for cell, code, tree in cells_of(doctree):
+        functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+        defined |= dict.fromkeys(functions, cell)
         for found in CHECK.finditer(code):
             if found[1] in defined:
                 checked.setdefault(defined[found[1]], found[0])
-        functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-        defined |= dict.fromkeys(functions, cell)
     calls = []
     for cell, code, tree in cells_of(doctree):
         shows = shows_text(cell) and not hangs_on_draws(cell, tree)
