@@ -19,10 +19,11 @@ from urllib.parse import unquote, urlsplit
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from browser import MISSING, chromium
-from document import assemble, table_of_contents
-from small_pdf import smaller
+from pages.book import BUILD, table_of_contents
 
-BUILD = Path(__file__).resolve().parents[2] / "book" / "_build"
+from pdf.document import assemble
+from pdf.small_pdf import smaller
+
 NAME = "attention_book-{language}.pdf"
 HOST = "http://book.invalid"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage"]

@@ -1,14 +1,9 @@
 """On paper the answers of questions stand at the end of their chapter."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from lxml import html
-
-sys.path.append(str(Path(__file__).resolve().parents[2] / "scripts" / "pdf"))
-
-from printed_page import Book, printed_page
+from pages.book import Book
+from pdf.printed_page import printed_page
 
 QUESTION = """
 <div class="admonition question question-check ask-choice" id="question-{name}">

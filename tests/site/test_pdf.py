@@ -11,11 +11,12 @@ import pytest
 
 pypdf = pytest.importorskip("pypdf")
 ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "scripts" / "pdf"))
+sys.path.append(str(ROOT / "scripts"))
 
-from document import assemble, settings  # noqa: E402
-from make_pdf import make, page_numbers, print_document  # noqa: E402
-from small_pdf import smaller  # noqa: E402
+from pages.book import settings  # noqa: E402
+from pdf.document import assemble  # noqa: E402
+from pdf.make_pdf import make, page_numbers, print_document  # noqa: E402
+from pdf.small_pdf import smaller  # noqa: E402
 
 pytestmark = pytest.mark.browser
 TOC = {

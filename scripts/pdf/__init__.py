@@ -1,0 +1,1 @@
+"""The printed book: a PDF in each language."""
