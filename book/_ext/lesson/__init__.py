@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 STATIC = Path(__file__).parent / "static"
 PARTS = (
     "lesson.opening",
+    "lesson.parts",
     "lesson.road",
     "lesson.badges",
     "lesson.sources",

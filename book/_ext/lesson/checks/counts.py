@@ -23,6 +23,7 @@ from sphinx.application import Sphinx
 
 from lesson.checks.problems import PROBLEMS, Problem, chapters, is_chapter
 from lesson.checks.source_lines import VERBATIM, Line, source_lines
+from lesson.parts import EXERCISES, READING, SECTIONS
 
 #: The English words of a chapter's course, at the least and at the most: one lecture.
 WORDS = (1000, 1800)
@@ -46,8 +47,8 @@ ASIDE = {
     *VERBATIM,
 }
 #: Sections by their English titles: without a weight, and those outside the course.
-UNWEIGHED = ("Exercises", "One line to keep", "Further reading")
-OUTSIDE = ("Exercises", "Further reading")
+UNWEIGHED = tuple(SECTIONS)
+OUTSIDE = (EXERCISES, READING)
 
 INLINE = re.compile(r"\{(?P<language>zh|en)\}(?P<ticks>`+)(?P<words>.+?)(?<!`)(?P=ticks)(?!`)")
 BADGE = re.compile(r"\{(?P<weight>core|optional)\}`\s*(?P<minutes>\d+)\s*`")

@@ -19,12 +19,12 @@ from lesson.checks import counts
 from lesson.checks.problems import PROBLEMS, Problem
 from lesson.checks.source_lines import Line, source_lines
 from lesson.checks.visible_cells import is_visible
+from lesson.parts import EXERCISES, KEEP
 
 #: The lines of visible code, outside exercises, at the most.
 CODE_LINES = 80
 #: The questions at the least; the exercises at the end at the most; those of them marked ``DO``.
-QUESTIONS, EXERCISES, TO_DO, DO = 4, 5, 2, "●"
-KEEP, AT_THE_END = "One line to keep", "Exercises"
+QUESTIONS, AT_THE_END, TO_DO, DO = 4, 5, 2, "●"
 #: The book's own helpers, which no reader types.
 MACHINERY = ("L", "glue", "measure")
 #: Whatever is imported of these draws; and what myst-nb knows a plot of.
@@ -110,11 +110,11 @@ def exercises_wrong(lines: list[Line]) -> Iterator[Problem]:
     for line in lines:
         if counts.is_section(line):
             title = counts.section(line).title
-        elif title == AT_THE_END and counts.opens_exercise(line):
+        elif title == EXERCISES and counts.opens_exercise(line):
             found.append(line)
-    if len(found) > EXERCISES:
+    if len(found) > AT_THE_END:
         yield Problem(
-            found[EXERCISES].number, f"{len(found)} exercises at the end, more than {EXERCISES}"
+            found[AT_THE_END].number, f"{len(found)} exercises at the end, more than {AT_THE_END}"
         )
     marked = sum(DO in line.text for line in found)
     if marked != TO_DO:
