@@ -120,14 +120,27 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="session")
-def base_url(site: Path) -> Iterator[str]:
-    """The address of the served site."""
-    handler = functools.partial(QuietHandler, directory=str(site))
+@contextmanager
+def served_folder(folder: Path) -> Iterator[str]:
+    """The address of a folder, which is served meanwhile."""
+    handler = functools.partial(QuietHandler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def base_url(site: Path) -> Iterator[str]:
+    """The address of the served site."""
+    with served_folder(site) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def serve() -> Any:
+    """What serves another folder than the site's, for a block of `with`."""
+    return served_folder
 
 
 def watcher(base_url: str, troubles: list[str]) -> Callable[[Any], Any]:
@@ -149,6 +162,12 @@ def watcher(base_url: str, troubles: list[str]) -> Callable[[Any], Any]:
         return page
 
     return start
+
+
+@pytest.fixture(scope="session")
+def watch_at() -> Callable[[str, list[str]], Callable[[Any], Any]]:
+    """What `watch` is made of, for pages at another address: it notes down their troubles."""
+    return watcher
 
 
 @pytest.fixture

@@ -93,8 +93,10 @@ function render(parts, { model, el: root }) {
 function dragging(frame, handles, host) {
   let held = -1;
   const place = (event) => {
-    const box = frame.firstElementChild.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
+    const drawing = frame.firstElementChild, box = drawing.getBoundingClientRect();
+    const units = drawing.viewBox.baseVal?.width; // a slide is scaled, a page may be zoomed
+    const scale = units ? box.width / units : 1;
+    return [(event.clientX - box.left) / scale, (event.clientY - box.top) / scale];
   };
   const distance = ([x, y]) => (each) => Math.hypot(each.x - x, each.y - y);
   frame.classList.add("live-draggable");

@@ -23,8 +23,10 @@ export class StaticModel {
   emit(event, ...details) { (this.#listeners.get(event) ?? []).forEach((listener) => listener(...details)); }
 }
 
-/** Keep in the address what differs from the beginning: #id?key=value&…; another figure's is left alone. */
+/** Keep in the address what differs from the beginning: #id?key=value&…; another figure's is left alone.
+    A place without an id keeps nothing there: on a slide the address names the slide. */
 export function keepInAddress(model, id, keys, begin) {
+  if (!id) return;
   const parse = () => {
     const [owner, query = ""] = location.hash.slice(1).split("?");
     if (owner && owner !== id) return;
