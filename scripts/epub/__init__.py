@@ -1,0 +1,1 @@
+"""The book as an EPUB in each language, from the built site."""
