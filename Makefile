@@ -27,7 +27,7 @@ TEST_BY_TEST := -n 2 --dist worksteal $(SLOWEST)
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site zip pdf cards downloads notebooks audit bench peers robustness bugs lock clean
+.PHONY: help book test lint types unit site zip pdf epub slides cards downloads notebooks audit bench peers robustness bugs lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,8 @@ help:
 	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
 	@echo "make zip        the site as one archive that opens by double click, without a network"
 	@echo "make pdf        the book as a PDF in each language (needs chromium; some minutes)"
+	@echo "make epub       the book as an EPUB in each language, judged by epubcheck (needs java)"
+	@echo "make slides     a deck of slides of each chapter in each language, linked from the chapters"
 	@echo "make cards      the questions as decks for Anki: Chinese, English, both on one card"
 	@echo "make notebooks  the book, then its one-language notebooks in notebooks/, as Binder has them"
 	@echo "make audit      axe-core and Lighthouse on the built site (needs node and chromium)"
@@ -105,14 +107,27 @@ zip: book
 pdf: book
 	$(BIN)/python scripts/pdf/make_pdf.py
 
+# Judged where it can be: the judge is a program in Java.
+epub: book
+	$(BIN)/python scripts/epub/make_epub.py $(if $(shell command -v java),--check)
+
+# Made of the built site and put into it; then the chapters link what is there.
+slides: book
+	$(BIN)/python scripts/slides/make_slides.py
+	$(SPHINX_BUILD)
+
 # The questions as packages that Anki imports, on a telephone as well.
 cards: book
 	$(BIN)/python scripts/pack_cards.py
 
 # The site as it is published: the same, with these files and the links to them.
-downloads: zip pdf cards
+downloads: slides zip pdf epub cards
 	BOOK_DOWNLOADS=$(CURDIR)/book/_build $(SPHINX_BUILD)
 	$(BIN)/pytest tests/site/test_links.py tests/site/test_downloads.py
+# The archive has the slides, too.
+ifeq ($(MAKECMDGOALS),downloads)
+zip: slides
+endif
 
 # The branch `notebooks` holds this folder beside everything else; Colab and Binder open it there.
 notebooks: book

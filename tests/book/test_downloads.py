@@ -38,9 +38,32 @@ def test_links_come_and_go_with_the_files(tiny_book, tmp_path: Path) -> None:
     (folder / names[2]).write_bytes(b"x")
     (card := folder / next(iter(CARDS))).write_bytes(b"x")
     book.build(BOOK_DOWNLOADS=str(folder))
-    assert linked(book) == [*names[1:], card.name]
-    assert published(book) == {*names[1:], card.name}
+    assert linked(book) == [names[1], names[2], card.name]
+    assert published(book) == {names[1], names[2], card.name}
 
     book.build()
     assert linked(book) == []
     assert published(book) == set()
+
+
+def test_a_chapter_links_its_slides_where_they_are(tiny_book) -> None:
+    """Slides are made of the built site and put into it: the next build links what is there."""
+    chapter = "# Chapter\n\n```{code-cell} python3\n1\n```\n"
+    book: TinyBook = tiny_book(["bilingual", "website"], intro=INTRO, chapter=chapter)
+    book.build()
+    assert "_slides" not in book.page("chapter") + book.page("intro")
+
+    decks = book.html / "_slides"
+    decks.mkdir()
+    for name in ("index", "chapter-en", "elsewhere-zh"):
+        (decks / f"{name}.html").write_text("<p>slides</p>", encoding="utf8")
+    book.build()
+    assert re.findall(r'href="(_slides/[^"]+)"', book.page("chapter")) == [
+        "_slides/chapter-en.html"
+    ]
+    assert 'href="_slides/index.html"' in book.page("intro")
+
+    for path in decks.iterdir():
+        path.unlink()
+    book.build()
+    assert "_slides" not in book.page("chapter") + book.page("intro")

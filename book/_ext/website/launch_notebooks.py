@@ -1,4 +1,4 @@
-"""The launch and download buttons of a page with cells lead to its one-language notebooks.
+"""The launch and download buttons of a page with cells lead to its notebooks and its slides.
 
 The theme's own buttons would open the MyST source: Colab cannot read it, and Binder shows it as
 text. A chapter offers Colab, Binder and a download for each language; in one language's mode the
@@ -15,10 +15,21 @@ from sphinx.locale import get_translation
 
 from website.addresses import read_addresses
 from website.notebooks import FOLDER, LANGUAGES, has_notebooks
+from website.slides import decks_of
 
 WORDS = {
-    "zh": {"colab": "在 Colab 中运行", "binder": "在 Binder 中运行", "file": "下载笔记本"},
-    "en": {"colab": "Run in Colab", "binder": "Run in Binder", "file": "Download notebook"},
+    "zh": {
+        "colab": "在 Colab 中运行",
+        "binder": "在 Binder 中运行",
+        "file": "下载笔记本",
+        "slides": "讲义",
+    },
+    "en": {
+        "colab": "Run in Colab",
+        "binder": "Run in Binder",
+        "file": "Download notebook",
+        "slides": "Slides",
+    },
 }
 theme_text = get_translation("booktheme")
 
@@ -64,11 +75,16 @@ def add_buttons(
             entry(language, "file", context["pathto"](f"{FOLDER}/{language}/{pagename}.ipynb", 1))
             for language in languages
         ]
+        files += [
+            entry(language, "slides", context["pathto"](address, 1))
+            for language, address in decks_of(app, pagename).items()
+        ]
         others = [b for b in downloads["buttons"] if b["label"] != "download-notebook-button"]
         downloads["buttons"] = files + others
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("website.notebooks")
+    app.setup_extension("website.slides")
     app.connect("html-page-context", add_buttons, priority=600)  # after the theme's own buttons
     return {"parallel_read_safe": True, "parallel_write_safe": True}
