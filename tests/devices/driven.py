@@ -245,6 +245,18 @@ def other_heads() -> None:
 
 
 @drive
+def recorded() -> None:
+    model, tokens = language(), targets()
+    with torch.no_grad():
+        _, state = model.read(tokens[:, :3], model.start(2, max_tokens=6))
+        fixed: A.FixedKVCache = state.layers[0]
+        fixed.fork().on_device(longs(3))
+        step = D.RecordedStep(model, state)
+        for token in tokens.T[:3]:
+            step(token)
+
+
+@drive
 def paged() -> None:
     pool = A.BlockPool(40, block_size=4, num_heads=2, d_k=3, device=WHERE)
     cache = A.PagedCache(pool, 2)
@@ -754,8 +766,8 @@ def main() -> None:
 
     warnings.simplefilter("ignore")
     # A table on the device is kept like any other.
-    ordinary = scheme._is_ordinary
-    scheme._is_ordinary = lambda t: isinstance(t, Pretended) or ordinary(t)
+    ordinary = scheme.is_ordinary
+    scheme.is_ordinary = lambda t: isinstance(t, Pretended) or ordinary(t)
     part = sys.argv[2] if len(sys.argv) > 2 else ""
     found = {name: _run(driver) for name, driver in DRIVERS.items() if part in name}
     Path(sys.argv[1]).write_text(json.dumps(found, indent=1))

@@ -91,6 +91,11 @@ def test_a_step_of_several_batches_waits_once(found) -> None:
     assert waits(found, "fit accumulated 3", "fit accumulated 7") == 2  # one step, then three
 
 
+def test_a_recorded_step_never_waits(found) -> None:
+    waits = found["recorded"]["waits"]
+    assert not [place for place in waits if not place.startswith(("the caller", "attention/posit"))]
+
+
 def test_an_evaluation_waits_once_in_all(found) -> None:
     assert waits(found, "evaluate_loss 3", "evaluate_loss 7") == 0
 

@@ -15,6 +15,7 @@ from attention_book.attention.efficient.linear import (
     linear_attention_weights,
 )
 from attention_book.attention.efficient.online_softmax import PartialAttention
+from attention_book.attention.fixed_cache import FixedKVCache
 from attention_book.attention.hard import (
     HardAttention,
     RunningMean,
@@ -131,6 +132,7 @@ __all__ = [
     "DotProductAttention",
     "DotScore",
     "DynamicNtkScaling",
+    "FixedKVCache",
     "FixedState",
     "GaussianScore",
     "HardAttention",

@@ -7,13 +7,14 @@ anywhere, and nothing is copied for it.
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attention_book.foundations.checks import check_sizes
-from attention_book.foundations.shapes import TokenIds, TokenMask
+from attention_book.foundations.shapes import Offset, TokenIds, TokenMask
 
 
 class KVCache:
@@ -45,10 +46,10 @@ class KVCache:
             raise ValueError(f"num_first: expected 0 or more, got {num_first}")
         self.window, self.num_first = window, num_first
         #: How many tokens were read, and so where the next one stands.
-        self.position = 0
+        self.position: Offset = 0  # a tensor in a FixedKVCache that is on its device
         #: The keys and the values that are kept, each (batch, head, key, feature).
         self.rows: tuple[Tensor, ...] = ()
-        self._room: _Room | None = None
+        self._room: Room | None = None
 
     @property
     def num_keys(self) -> int:
@@ -58,7 +59,7 @@ class KVCache:
     @property
     def dropped(self) -> int:
         """How many keys are gone, which stood right behind the first ones."""
-        return self.position - self.num_keys
+        return int(self.position) - self.num_keys
 
     def extend(self, *new: Tensor) -> tuple[Tensor, ...]:
         """Append what is new, and return all that is kept.
@@ -91,7 +92,7 @@ class KVCache:
             self.rows = tuple(torch.cat(pair, dim=2) for pair in zip(self.rows, new, strict=True))
         else:
             if self._room is None or not self._room.is_free(num_new, after=length):
-                self._room = _Room(2 * (length + num_new), self.rows)
+                self._room = Room(2 * (length + num_new), self.rows)
             self.rows = self._room.write(new)
         self.position += num_new
         return self.rows
@@ -132,7 +133,7 @@ class KVCache:
         """
         chosen = copy(self)
         if self._room is not None and not torch.is_grad_enabled():
-            chosen._room = _Room(self._room.size, self.rows, rows)
+            chosen._room = Room(self._room.size, self.rows, rows)
             chosen.rows = chosen._room.write(())
         else:
             chosen.rows, chosen._room = tuple(each[rows] for each in self.rows), None
@@ -185,9 +186,27 @@ class Cache:
         self.real: TokenMask | None = None
 
     @property
-    def position(self) -> int:
+    def position(self) -> Offset:
         """How many tokens were read, and so where the next one stands."""
         return self.layers[0].position
+
+    def on_device(self) -> "Cache":
+        """Return the past of fixed size with its length on the device: what goes on from it there.
+
+        Every step from here on is the same program at any length, and can be recorded and replayed:
+        :class:`~attention_book.decoding.RecordedStep`.
+
+        Raises:
+            ValueError: if it has no fixed size, nothing was read, or there is padding.
+        """
+        if not all(hasattr(layer, "on_device") for layer in self.layers):
+            raise ValueError("cache: expected one of fixed size, from start(…, max_tokens=…)")
+        if self.real is not None:
+            raise ValueError("cache: expected texts without padding, got some")
+        device = self.layers[0].rows[0].device if self.layers[0].rows else "cpu"
+        length = torch.full((), int(self.position), dtype=torch.long, device=device)
+        layers: list[Any] = list(self.layers)
+        return self._with([layer.on_device(length) for layer in layers], None)
 
     def note(self, tokens: TokenIds, real: TokenMask | None) -> Bool[Tensor, "batch read"] | None:
         """Remember which of the new tokens are real, and return it for all; None: all are.
@@ -199,7 +218,7 @@ class Cache:
         if real is not None or self.real is not None:
             past = self.real
             if past is None:
-                past = tokens.new_ones(len(tokens), self.position, dtype=torch.bool)
+                past = tokens.new_ones(len(tokens), int(self.position), dtype=torch.bool)
             new = torch.ones_like(tokens, dtype=torch.bool) if real is None else real
             self.real = torch.cat((past, new), dim=1)
         return self.real
@@ -227,7 +246,7 @@ class Cache:
         return other
 
 
-class _Room:
+class Room:
     """Memory with free rows behind the last one written.
 
     To append one row to n others, ``torch.cat`` copies all n: appending n rows one by one makes
@@ -238,15 +257,24 @@ class _Room:
     """
 
     def __init__(
-        self, size: int, rows: Sequence[Tensor], chosen: Int[Tensor, " row"] | None = None
+        self,
+        size: int,
+        rows: Sequence[Tensor],
+        chosen: Int[Tensor, " row"] | None = None,
+        *,
+        zeros: bool = False,
     ) -> None:
-        """Move rows, or those of chosen examples, to a place with ``size`` of them."""
+        """Move rows, or those of chosen examples, to a place with ``size`` of them.
+
+        Without ``zeros`` anything may lie behind the last row.
+        """
+        make = torch.zeros if zeros else torch.empty
         self.size, self.used = size, rows[0].shape[2]
         batch_size = len(rows[0]) if chosen is None else len(chosen)
         # What is made while only inferring could not be written to afterwards.
         with torch.inference_mode(False):
             self.memory = tuple(
-                torch.empty(
+                make(
                     (batch_size, old.shape[1], size, old.shape[3]),
                     dtype=old.dtype,
                     device=old.device,

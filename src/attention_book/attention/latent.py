@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attention_book.attention.cache import KVCache
+from attention_book.attention.fixed_cache import FixedKVCache
 from attention_book.attention.multi_head import (
     KV,
     Look,
@@ -30,7 +31,7 @@ from attention_book.foundations.checks import (
     check_sizes,
     check_weights,
 )
-from attention_book.foundations.shapes import HeadsMask, HeadWeights, Keys, Queries
+from attention_book.foundations.shapes import HeadsMask, HeadWeights, Keys, Offset, Queries
 
 
 class LatentAttention(nn.Module):
@@ -217,7 +218,7 @@ class LatentAttention(nn.Module):
         output: Tensor = self.W_o(merge_heads(weights @ without_unweighted(weights, v)))
         return output
 
-    def project(self, keys: Keys, *, offset: int = 0) -> KV:
+    def project(self, keys: Keys, *, offset: Offset = 0) -> KV:
         """Return what is cached: as keys the latent vectors, as values the turned shared keys.
 
         Both have one head: (batch, 1, key, kv_rank) and (batch, 1, key, d_rope).
@@ -234,9 +235,9 @@ class LatentAttention(nn.Module):
         turned = self.positions.rotate(self.W_kr(keys).unsqueeze(1), offset=offset)
         return KV(latent.unsqueeze(1), turned)
 
-    def new_cache(self) -> KVCache:
-        """Return a cache with nothing in it."""
-        return KVCache()
+    def new_cache(self, *, max_tokens: int | None = None) -> KVCache:
+        """Return a cache with nothing in it; with ``max_tokens``, of that size for good."""
+        return KVCache() if max_tokens is None else FixedKVCache(max_tokens=max_tokens)
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
         """Return how many bytes the cache of ``num_tokens`` tokens takes.
@@ -255,7 +256,7 @@ class LatentAttention(nn.Module):
         keys: Keys | KV | None,
         values: Keys | None,
         mask: HeadsMask | Visibility | None,
-        offset: int,
+        offset: Offset,
         is_causal: bool,
         cache: KVCache | None,
         *,
@@ -280,7 +281,7 @@ class LatentAttention(nn.Module):
         self,
         queries: Queries,
         keys: Keys | KV | None,
-        offset: int,
+        offset: Offset,
         cache: KVCache | None,
         mask: HeadsMask | Visibility | None,
     ) -> tuple[Tensor, Tensor, KV]:
@@ -300,7 +301,7 @@ class LatentAttention(nn.Module):
         if cache is None:
             return content, turned, latents
         if isinstance(mask, Tensor):  # refused before the cache has gone on
-            heads_mask(mask, content, offset + latents.num_keys)
+            heads_mask(mask, content, int(offset) + latents.num_keys)
         return content, turned, KV(*cache.extend(*latents))
 
     def _expanded(self, latents: KV) -> KV:

@@ -5,7 +5,7 @@ keys and the values; perhaps through a window, perhaps with sinks. Before them s
 one head.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attention_book.attention.cache import KVCache
+from attention_book.attention.fixed_cache import FixedKVCache
 from attention_book.attention.masks import check_mask, without_hidden
 from attention_book.attention.positions.scheme import (
     NoPositions,
@@ -49,6 +50,7 @@ from attention_book.foundations.shapes import (
     HeadWeights,
     Keys,
     Mask,
+    Offset,
     Queries,
     Values,
     Weights,
@@ -374,7 +376,9 @@ class MultiHeadAttention(ResettableLayer):
         keys = queries if keys is None else keys
         if cache is not None:
             window, num_first = self.window, self.num_first
-            offset = cache_offset(cache, offset, window=window, num_first=num_first)
+            place = cache_offset(cache, offset, window=window, num_first=num_first)
+        else:
+            place = offset
         if isinstance(keys, KV):
             if values is not None:
                 raise ValueError(
@@ -382,9 +386,9 @@ class MultiHeadAttention(ResettableLayer):
                 )
             if cache is not None:
                 raise ValueError("cache: expected None, for the keys are all that is read, got one")
-            return self._look(queries, keys, mask, offset, is_causal)
-        kv = self.project(keys, values, offset=offset)
-        return self._look(queries, kv, mask, offset, is_causal, raw=True, cache=cache)
+            return self._look(queries, keys, mask, place, is_causal)
+        kv = self.project(keys, values, offset=place)
+        return self._look(queries, kv, mask, place, is_causal, raw=True, cache=cache)
 
     def weights_of(self, look: Look) -> HeadWeights:
         """Return the weights of a look, without dropout."""
@@ -417,7 +421,7 @@ class MultiHeadAttention(ResettableLayer):
         check_weights(weights, heads[:, :1].expand(-1, self.num_heads, -1, -1))
         return self._mixed(weights, without_unweighted(weights, heads), at)
 
-    def project(self, keys: Keys, values: Values | None = None, *, offset: int = 0) -> KV:
+    def project(self, keys: Keys, values: Values | None = None, *, offset: Offset = 0) -> KV:
         """Return each head's keys and values: the work that needs no query.
 
         Args:
@@ -431,9 +435,16 @@ class MultiHeadAttention(ResettableLayer):
         check_offset(offset)
         return KV(self._keys(keys, offset), self._values(keys if values is None else values))
 
-    def new_cache(self) -> KVCache:
-        """Return a cache that keeps of the past what this attention will see."""
-        return KVCache(window=self.window, num_first=self.num_first)
+    def new_cache(self, *, max_tokens: int | None = None) -> KVCache:
+        """Return a cache that keeps of the past what this attention will see.
+
+        With ``max_tokens`` it has memory for so many, once for all: a
+        :class:`~attention_book.attention.FixedKVCache`.
+        """
+        kept: dict[str, Any] = {"window": self.window, "num_first": self.num_first}
+        return (
+            KVCache(**kept) if max_tokens is None else FixedKVCache(max_tokens=max_tokens, **kept)
+        )
 
     def cache_bytes(self, num_tokens: int = 1) -> int:
         """Return how many bytes the keys and values of ``num_tokens`` tokens take.
@@ -463,7 +474,7 @@ class MultiHeadAttention(ResettableLayer):
         queries: Queries,
         kv: KV,
         mask: HeadsMask | Visibility | None,
-        offset: int,
+        offset: Offset,
         is_causal: bool,
         *,
         raw: bool = False,
@@ -477,7 +488,7 @@ class MultiHeadAttention(ResettableLayer):
             check_same_features(q, kv.keys)
         if cache is not None:
             if isinstance(mask, Tensor):  # refused before the cache has gone on
-                heads_mask(mask, q, offset + kv.num_keys)
+                heads_mask(mask, q, int(offset) + kv.num_keys)
             kv = KV(*cache.extend(*kv))
         plain = is_causal or self.window is not None
         at = places_of(q, kv.keys, offset, raw=raw, plain=plain, cache=cache)
@@ -486,7 +497,7 @@ class MultiHeadAttention(ResettableLayer):
             return look
         return look._replace(see=look.see.within(self.window, self.num_first))
 
-    def _keys(self, keys: Keys, offset: int) -> Tensor:
+    def _keys(self, keys: Keys, offset: Offset) -> Tensor:
         check_sequence("keys", keys, self.d_key)
         heads = split_heads(self.W_k(keys), self.num_kv_heads)
         return self._placed(heads, self.key_norm, offset)
@@ -495,7 +506,7 @@ class MultiHeadAttention(ResettableLayer):
         check_sequence("values", values, self.d_value)
         return split_heads(self.W_v(values), self.num_kv_heads)
 
-    def _placed(self, heads: Tensor, norm: nn.Module | None, offset: int) -> Tensor:
+    def _placed(self, heads: Tensor, norm: nn.Module | None, offset: Offset) -> Tensor:
         """Return queries or keys as they are compared: normalized, then turned by position."""
         return self.positions.rotate(heads if norm is None else norm(heads), offset=offset)
 
@@ -642,7 +653,7 @@ def heads_mask(mask: Tensor, asked: Heads, num_keys: int) -> Tensor:
 def places_of(
     q: HeadQueries,
     k: HeadKeys,
-    offset: int,
+    offset: Offset,
     *,
     raw: bool,
     plain: bool,
@@ -668,7 +679,7 @@ def places_of(
     """
     num_queries, num_keys = q.shape[-2], k.shape[-2]
     if cache is not None:
-        return Places(num_queries, num_keys, offset, cache.num_first, cache.dropped)
+        return Places(num_queries, num_keys, offset, cache.num_first, cache.dropped)  # type: ignore[arg-type]
     counts, ahead = f"{num_queries}, {num_keys}", num_keys - num_queries
     if plain and raw and num_keys != num_queries:
         raise ValueError(
@@ -685,7 +696,7 @@ def places_of(
             "the last query stands at the last key; where the first stands at the first key, "
             f"leave is_causal out and give the mask causal_mask({counts}, offset=0)"
         )
-    return Places(num_queries, num_keys, 0 if raw else offset)
+    return Places(num_queries, num_keys, 0 if raw else offset)  # type: ignore[arg-type]
 
 
 def look_of(
@@ -723,7 +734,7 @@ def look_of(
     return Look(q, k, v, see, at)
 
 
-def cache_offset(cache: KVCache, offset: int, *, window: int | None, num_first: int) -> int:
+def cache_offset(cache: KVCache, offset: Offset, *, window: int | None, num_first: int) -> Offset:
     """Return where the first query of a call with a cache stands.
 
     Raises:

@@ -26,7 +26,7 @@ class Places(NamedTuple):
     Attributes:
         num_queries: How many queries there are.
         num_keys: How many keys there are.
-        offset: The position of the first query.
+        offset: The position of the first query; a tensor where one program does every step.
         num_first: How many of the text's first keys a cache never drops.
         dropped: How many keys are gone.
 
@@ -47,9 +47,17 @@ class Places(NamedTuple):
         Raises:
             ValueError: if the offset is negative.
         """
+        if self.is_on_device:
+            queries: Tensor = self.offset + torch.arange(self.num_queries, device=device)
+            return queries
         if self.offset < 0:
             raise ValueError(f"offset: expected 0 or more, got {self.offset}")
         return torch.arange(self.offset, self.offset + self.num_queries, device=device)
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the offset is a tensor, which is not read: any query may be meant."""
+        return isinstance(self.offset, Tensor)
 
     def keys(self, device: Device = None) -> Int[Tensor, " key"]:
         """Return the keys' positions."""
@@ -145,7 +153,7 @@ class Visibility:
         The past alone needs no mask, whose memory grows with the square of the length: the
         kernel knows it by name.
         """
-        whole = at.offset == 0 and at.num_queries == at.num_keys
+        whole = not at.is_on_device and at.offset == 0 and at.num_queries == at.num_keys
         if self.causal and whole and self.mask is None and not self._hides_behind(at):
             return None, True
         return self.dense(at, device), False
@@ -189,11 +197,13 @@ class Visibility:
 
     def _hides_ahead(self, at: Places) -> bool:
         """Whether the first query may not see the last key."""
+        if at.is_on_device:
+            return self.causal
         return self.causal and at.num_keys + at.dropped - 1 > at.offset
 
     def _hides_behind(self, at: Places) -> bool:
         """Whether some pair is too far apart for the window."""
-        if self.window is None or torch.compiler.is_compiling():
+        if self.window is None or at.is_on_device or torch.compiler.is_compiling():
             return self.window is not None  # a program for every length cannot ask
         behind = at.offset + at.num_queries - 1 - min(self.num_first, at.num_keys) - at.dropped
         ahead = 0 if self.causal else at.num_keys + at.dropped - 1 - at.offset

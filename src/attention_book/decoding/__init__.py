@@ -3,6 +3,7 @@
 from attention_book.decoding.beam import BeamStep, beam_search, beam_trace
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis, length_factor
+from attention_book.decoding.recorded import RecordedStep
 from attention_book.decoding.sampling import (
     keep_top_k,
     keep_top_p,
@@ -25,6 +26,7 @@ from attention_book.decoding.translate import Translation, attention_of, transla
 __all__ = [
     "BeamStep",
     "Hypothesis",
+    "RecordedStep",
     "Speculation",
     "Translation",
     "acceptance_probabilities",

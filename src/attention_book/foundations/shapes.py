@@ -9,7 +9,7 @@ also be 1 and is then broadcast. The tests check these types at run time
 
 from collections.abc import Callable
 
-from jaxtyping import Bool, Float, Integer
+from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor
 
 Queries = Float[Tensor, "*batch query d_q"]
@@ -25,6 +25,9 @@ Mask = Bool[Tensor, "*#batch #query #key"]
 #: How many keys each example, or each query of each example, may see.
 Lengths = Integer[Tensor, "*batch"]
 QueryLengths = Integer[Tensor, "*batch query"]
+
+#: Where the first of some tokens stands; a tensor where the same program does every step.
+Offset = int | Int[Tensor, ""]
 
 # In kernel regression a query, a key and a value are one number each.
 NumberQueries = Float[Tensor, "*batch query"]

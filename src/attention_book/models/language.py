@@ -174,18 +174,23 @@ class LanguageModel(TiedModel):
         logits: Logits = self.readout(self.stack(tokens, mask, is_causal=is_causal))
         return logits
 
-    def start(self, batch_size: int) -> Cache:
+    def start(self, batch_size: int, *, max_tokens: int | None = None) -> Cache:
         """Return the state with nothing read.
 
+        Args:
+            batch_size: How many texts there are.
+            max_tokens: Take memory for texts of so many tokens, prompt included, once; None: take
+                more as they grow. What comes out is the same.
+
         Raises:
-            ValueError: if ``batch_size`` is below 1, or the model is not causal.
+            ValueError: if a number is below 1, or the model is not causal.
         """
         if not self.config.causal:
             raise ValueError(
                 "causal: expected True, for a token that sees those behind it can't be read "
                 "before they are there, got False; call the model on whole texts"
             )
-        return self.stack.new_cache(batch_size)
+        return self.stack.new_cache(batch_size, max_tokens=max_tokens)
 
     def step(self, token: StepIds, state: Cache) -> tuple[StepLogits, Cache]:
         """Read one token of each text, and guess the next; ``state`` is left as it was.

@@ -23,7 +23,7 @@ from attention_book.attention import (
 )
 from attention_book.attention.positions.scheme import adds_to_input, within_attention
 from attention_book.foundations.resetting import ResettableLayer
-from attention_book.foundations.shapes import Features, HeadsMask, TokenIds
+from attention_book.foundations.shapes import Features, HeadsMask, Offset, TokenIds
 from attention_book.models.config import LayerConfig
 from attention_book.models.parts import AddNorm, FeedForward, TokenEmbedding, create_norm
 
@@ -176,7 +176,7 @@ class LayerStack(ResettableLayer):
         return self.run(x, mask, is_causal=is_causal, cache=cache)
 
     def place(
-        self, vectors: Features, *, offset: int = 0, places: TokenIds | None = None
+        self, vectors: Features, *, offset: Offset = 0, places: TokenIds | None = None
     ) -> Features:
         """Return the vectors with their positions, if these enter here.
 
@@ -186,7 +186,7 @@ class LayerStack(ResettableLayer):
             places: Position of each, (batch, position), where rows begin at several places.
         """
         if places is not None and adds_to_input(self.positions):
-            nothing = vectors.new_zeros(1, offset + vectors.shape[1], vectors.shape[2])
+            nothing = vectors.new_zeros(1, int(offset) + vectors.shape[1], vectors.shape[2])
             vectors = vectors + self.positions(nothing)[0][places]
         else:
             vectors = self.positions(vectors, offset=offset)
@@ -235,13 +235,14 @@ class LayerStack(ResettableLayer):
         """
         return tuple(layer.cross_attention.project(encoded) for layer in self._layers())
 
-    def new_cache(self, batch_size: int) -> Cache:
-        """Return the past of texts that have not begun.
+    def new_cache(self, batch_size: int, *, max_tokens: int | None = None) -> Cache:
+        """Return the past of texts that have not begun; with ``max_tokens``, of fixed size.
 
         Raises:
-            ValueError: if ``batch_size`` is below 1.
+            ValueError: if ``batch_size`` or ``max_tokens`` is below 1.
         """
-        layers = [layer.self_attention.new_cache() for layer in self._layers()]
+        attentions = [layer.self_attention for layer in self._layers()]
+        layers = [each.new_cache(max_tokens=max_tokens) for each in attentions]
         return Cache(layers, batch_size=batch_size)
 
     def _layers(self) -> list[Layer]:
@@ -302,7 +303,7 @@ class TokenStack(LayerStack):
         )
 
     def embed(
-        self, tokens: TokenIds, *, offset: int = 0, places: TokenIds | None = None
+        self, tokens: TokenIds, *, offset: Offset = 0, places: TokenIds | None = None
     ) -> Features:
         """Return the tokens' vectors with their positions, as ``place`` counts them."""
         return self.place(self.embedding.scaled(tokens), offset=offset, places=places)

@@ -11,6 +11,7 @@ from attention_book.foundations.checks import check_sizes, is_strict
 from attention_book.foundations.shapes import (
     Features,
     Logits,
+    Offset,
     SourceIds,
     SourceMask,
     StepIds,
@@ -111,9 +112,19 @@ class TransformerState:
         return self.encoded.shape[0]
 
     @property
-    def position(self) -> int:
+    def position(self) -> Offset:
         """How many tokens were written, and so where the next one stands."""
         return 0 if self.past is None else self.past.position
+
+    def on_device(self) -> "TransformerState":
+        """Return the state whose past has its length on the device, as a ``Cache``'s.
+
+        Raises:
+            ValueError: if the past has no fixed size, or nothing was written.
+        """
+        if self.past is None:
+            raise ValueError("past: expected what start(…, max_tokens=…) returned, got None")
+        return replace(self, past=self.past.on_device())
 
     def select(self, rows: StepIds) -> "TransformerState":
         """Return the sentences with these numbers; one may come twice."""
@@ -198,12 +209,18 @@ class Transformer(TiedModel):
         _check_target(target_input, memory.batch_size, self.config.bos)
         return self._written(target_input, replace(memory, past=None), is_causal=True)
 
-    def start(self, memory: TransformerState) -> TransformerState:
-        """Return the state with nothing written."""
+    def start(self, memory: TransformerState, *, max_tokens: int | None = None) -> TransformerState:
+        """Return the state with nothing written.
+
+        Args:
+            memory: What :meth:`encode` returned.
+            max_tokens: Take memory for so many written tokens once, ``<bos>`` included; None: take
+                more as they come. What comes out is the same.
+        """
         # Every step reads all of the source's keys and values: moved together once, they
         # come faster.
         together = tuple(source.contiguous() for source in memory.sources)
-        past = self.decoder.new_cache(memory.batch_size)
+        past = self.decoder.new_cache(memory.batch_size, max_tokens=max_tokens)
         return replace(memory, sources=together, past=past)
 
     def step(self, token: StepIds, state: TransformerState) -> tuple[StepLogits, TransformerState]:
@@ -228,7 +245,7 @@ class Transformer(TiedModel):
             ValueError: as of :meth:`step`.
         """
         _check_axes(tokens, ("batch", "target"), state.batch_size)
-        if state.position == 0:
+        if isinstance(state.position, int) and state.position == 0:
             _check_begins(tokens, self.config.bos)
         past = self.decoder.new_cache(state.batch_size) if state.past is None else state.past
         after = replace(state, past=past.fork())

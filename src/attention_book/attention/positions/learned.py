@@ -1,11 +1,11 @@
 """Learned absolute positions (GPT, BERT): one trained vector each, up to a maximum length."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attention_book.attention.positions.scheme import Positions, check_offset
 from attention_book.foundations.checks import check_features, check_floating, check_sizes
-from attention_book.foundations.shapes import Features
+from attention_book.foundations.shapes import Features, Offset
 
 
 class LearnedPositions(Positions):
@@ -40,7 +40,7 @@ class LearnedPositions(Positions):
         with torch.no_grad():
             self.table.copy_(torch.randn(self.table.shape) * 0.5**0.5)
 
-    def forward(self, x: Features, *, offset: int = 0) -> Features:
+    def forward(self, x: Features, *, offset: Offset = 0) -> Features:
         """Return the input plus the vectors of its positions.
 
         Raises:
@@ -51,6 +51,9 @@ class LearnedPositions(Positions):
         check_floating("x", x)
         check_features("x", x, d_model)
         check_offset(offset)
+        if isinstance(offset, Tensor):
+            places = offset + torch.arange(x.shape[-2], device=x.device)
+            return x + self.table[places].to(x.dtype)
         end = offset + x.shape[-2]
         if end > max_positions:
             raise ValueError(

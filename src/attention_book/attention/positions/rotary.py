@@ -11,7 +11,7 @@ from attention_book.attention.positions.rope_scaling import RopeScaling, rotary_
 from attention_book.attention.positions.scheme import GrowingTable, check_offset
 from attention_book.attention.positions.waves import WavePositions
 from attention_book.foundations.checks import check_features, check_floating
-from attention_book.foundations.shapes import Keys
+from attention_book.foundations.shapes import Keys, Offset
 
 #: Which features turn together: 2j and 2j + 1, or j and j + d_k / 2.
 Pairing = Literal["neighbors", "halves"]
@@ -68,7 +68,7 @@ class RotaryPositions(WavePositions):
         self.d_k, self.base, self.pairing, self.scaling = d_k, base, pairing, scaling
         self._table = GrowingTable(partial(_turns, d_k=d_k, base=base, scaling=scaling))
 
-    def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
+    def rotate(self, heads: Keys, *, offset: Offset = 0) -> Keys:
         """Return the queries or keys, turned; lengths grow by the scaling's magnitude alone.
 
         Raises:
@@ -88,8 +88,15 @@ class RotaryPositions(WavePositions):
             turned = torch.stack(pairs, dim=-1).flatten(-2)
         return turned.to(heads.dtype)
 
-    def _waves(self, x: Tensor, offset: int) -> tuple[Tensor, Tensor]:
+    def _waves(self, x: Tensor, offset: Offset) -> tuple[Tensor, Tensor]:
         """Return sine and cosine for each place; where the length matters, for the text so far."""
+        if isinstance(offset, Tensor):
+            if self.scaling.for_length(1) is not self.scaling:
+                raise ValueError(
+                    "scaling: expected one for all lengths where the length lies on the device, "
+                    f"got {self.scaling}"
+                )
+            return self._computed(x, offset)
         length = offset + x.shape[-2]
         scaling = self.scaling.for_length(length)
         if scaling is not self.scaling:
@@ -98,10 +105,13 @@ class RotaryPositions(WavePositions):
             sin, cos = whole[offset:].to(x).chunk(2, dim=-1)
             return sin, cos
         if torch.compiler.is_compiling():  # a graph keeps no table between calls
-            angles = self.phases.angles(x.shape[-2], offset=offset, like=x)
-            return self.scaling.magnitude * angles.sin(), self.scaling.magnitude * angles.cos()
+            return self._computed(x, offset)
         sin, cos = self._table.rows(x.shape[-2], offset=offset, like=x).chunk(2, dim=-1)
         return sin, cos
+
+    def _computed(self, x: Tensor, offset: Offset) -> tuple[Tensor, Tensor]:
+        angles = self.phases.angles(x.shape[-2], offset=offset, like=x)
+        return self.scaling.magnitude * angles.sin(), self.scaling.magnitude * angles.cos()
 
     def extra_repr(self) -> str:
         """Show the settings where the module is printed."""

@@ -23,6 +23,7 @@ from attention_book.foundations.shapes import (
     HeadQueries,
     HeadWeights,
     Keys,
+    Offset,
 )
 
 Rows = Float[Tensor, "position feature"]
@@ -48,11 +49,11 @@ class Positions(nn.Module):
     #: needed one by one, and no fused kernel can be used.
     biases_values: bool = False
 
-    def forward(self, x: Features, *, offset: int = 0) -> Features:
+    def forward(self, x: Features, *, offset: Offset = 0) -> Features:
         """Return the inputs, with their positions added."""
         return x
 
-    def rotate(self, heads: Keys, *, offset: int = 0) -> Keys:
+    def rotate(self, heads: Keys, *, offset: Offset = 0) -> Keys:
         """Return the queries or keys of every head, turned according to their positions."""
         return heads
 
@@ -176,13 +177,13 @@ MultiHeadAttention(…, positions=…)
         )
 
 
-def check_offset(offset: int) -> None:
-    """Check the position of the first element.
+def check_offset(offset: Offset) -> None:
+    """Check the position of the first element; one on a device is not waited for.
 
     Raises:
         ValueError: if it is negative.
     """
-    if offset < 0:
+    if not isinstance(offset, Tensor) and offset < 0:
         raise ValueError(f"offset: expected 0 or more, got {offset}")
 
 
@@ -239,7 +240,7 @@ class GrowingTable:
         """
         check_offset(offset)
         end = offset + num_positions
-        if torch.compiler.is_compiling() or not _is_ordinary(torch.empty(0, device="cpu")):
+        if torch.compiler.is_compiling() or not is_ordinary(torch.empty(0, device="cpu")):
             return self._computed(end, like)[offset:]
         kind = like.dtype, like.device
         # Kept here too: another thread may put another table in its place at any moment.
@@ -248,7 +249,7 @@ class GrowingTable:
             # A table made while only inferring could not be used for training later.
             with torch.inference_mode(False):
                 table = self._computed(end if table is None else max(end, 2 * len(table)), like)
-            if _is_ordinary(table):
+            if is_ordinary(table):
                 self.tables[kind] = table
         return table[offset:end]
 
@@ -262,6 +263,6 @@ class GrowingTable:
         return {**vars(self), "tables": {}}
 
 
-def _is_ordinary(tensor: Tensor) -> bool:
+def is_ordinary(tensor: Tensor) -> bool:
     """Whether it is a tensor with numbers of its own, and no stand-in for one."""
     return type(tensor) is Tensor and not torch._is_functional_tensor(tensor)

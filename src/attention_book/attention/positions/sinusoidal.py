@@ -14,7 +14,7 @@ from attention_book.foundations.checks import (
     check_positive,
     check_sizes,
 )
-from attention_book.foundations.shapes import Features
+from attention_book.foundations.shapes import Features, Offset
 
 
 def sinusoids(
@@ -86,7 +86,7 @@ class SinusoidalPositions(WavePositions):
             partial(sinusoids, d_model=d_model, base=base, dtype=torch.float64)
         )
 
-    def forward(self, x: Features, *, offset: int = 0) -> Features:
+    def forward(self, x: Features, *, offset: Offset = 0) -> Features:
         """Return the input plus the encoding of its positions.
 
         Raises:
@@ -94,7 +94,7 @@ class SinusoidalPositions(WavePositions):
         """
         check_floating("x", x)
         check_features("x", x, self.d_model)
-        if torch.compiler.is_compiling():  # a graph keeps no table between calls
+        if torch.compiler.is_compiling() or isinstance(offset, Tensor):  # a graph keeps no table
             precise = x.new_empty(0, dtype=torch.promote_types(x.dtype, torch.float32))
             angles = self.phases.angles(x.shape[-2], offset=offset, like=precise)
             waves = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)

@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attention_book.attention.positions.scheme import Positions, check_offset
+from attention_book.attention.positions.scheme import Positions, check_offset, is_ordinary
+from attention_book.foundations.shapes import Offset
 
 _TURN = Fraction("6.28318530717958647692528676655900576839")  # 2 pi
 _HIGH, _LOW = 24, 31  # bits: those of single precision, and as many as a product leaves room for
@@ -38,10 +39,10 @@ class Phases:
         parts = [Fraction(each) / _TURN % 1 for each in frequencies.tolist()]
         wholes = [round(part * 2 ** (_HIGH + _LOW)) for part in parts]
         self.wholes = [[each >> _LOW for each in wholes], [each % 2**_LOW for each in wholes]]
-        self.parts: Int[Tensor, "2 pair"] = torch.tensor(self.wholes, device="cpu")
+        self.parts: Int[Tensor, "2 pair"] = torch.tensor(self.wholes)
 
     def angles(
-        self, num_positions: int, *, offset: int, like: Tensor
+        self, num_positions: int, *, offset: Offset, like: Tensor
     ) -> Float[Tensor, "position pair"]:
         """Return the angles of the positions offset … offset + num_positions - 1, near 0.
 
@@ -49,8 +50,11 @@ class Phases:
             ValueError: if the offset is negative.
         """
         check_offset(offset)
-        high, low = self.parts.to(like.device)
-        place = torch.arange(offset, offset + num_positions, device=like.device)[:, None]
+        if not torch.compiler.is_compiling() and is_ordinary(like):
+            self.move(like.device)  # a model that was built elsewhere and given weights here
+        here = self.parts.device == like.device
+        high, low = self.parts if here else torch.tensor(self.wholes, device=like.device)
+        place = (torch.arange(num_positions, device=like.device) + offset)[:, None]
         half = 2 ** (_HIGH - 1)
         near = ((place * high + half) & (2**_HIGH - 1)) - half
         turns = near.to(like.dtype) * 2.0**-_HIGH
