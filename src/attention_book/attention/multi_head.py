@@ -653,7 +653,7 @@ def heads_mask(mask: Tensor, asked: Heads, num_keys: int) -> Tensor:
 def places_of(
     q: HeadQueries,
     k: HeadKeys,
-    offset: Offset,
+    offset: Any,
     *,
     raw: bool,
     plain: bool,
@@ -664,7 +664,7 @@ def places_of(
     Args:
         q: The heads' queries.
         k: Their keys, those of the cache included.
-        offset: Position of the first query.
+        offset: Position of the first query, an ``Offset``.
         raw: Whether the call's keys begin where its queries do, wherever that is: both count from
             0, for distances alone matter. Else the keys begin at 0, as projected ones.
         plain: Whether this may not stay open: the call is causal, or looks through a window.
@@ -679,7 +679,7 @@ def places_of(
     """
     num_queries, num_keys = q.shape[-2], k.shape[-2]
     if cache is not None:
-        return Places(num_queries, num_keys, offset, cache.num_first, cache.dropped)  # type: ignore[arg-type]
+        return Places(num_queries, num_keys, offset, cache.num_first, cache.dropped)
     counts, ahead = f"{num_queries}, {num_keys}", num_keys - num_queries
     if plain and raw and num_keys != num_queries:
         raise ValueError(
@@ -696,7 +696,7 @@ def places_of(
             "the last query stands at the last key; where the first stands at the first key, "
             f"leave is_causal out and give the mask causal_mask({counts}, offset=0)"
         )
-    return Places(num_queries, num_keys, 0 if raw else offset)  # type: ignore[arg-type]
+    return Places(num_queries, num_keys, 0 if raw else offset)
 
 
 def look_of(
