@@ -1,4 +1,7 @@
-"""``attention-book course``: one file of one's own, checked, run, or taken as of a step."""
+"""``attention-book course``: one file of one's own, checked, run, or taken as of a step.
+
+The commands for lecturers, ``assign`` and ``grade``, stand in ``cli.homework``.
+"""
 
 import copy
 import time
@@ -14,7 +17,14 @@ from attention_book.cli.errors import ExitCode, Failure
 from attention_book.cli.files import write_result
 from attention_book.cli.progress import bar_over
 from attention_book.cli.terminal import note, said, spoken, tell, visible
-from attention_book.cli.ui import BilingualCommand, Number, Whole, argument, option
+from attention_book.cli.ui import (
+    BilingualCommand,
+    BilingualGroup,
+    Number,
+    Whole,
+    argument,
+    option,
+)
 from attention_book.conformance import Kernel, Report, Sequence, examine
 from attention_book.course.own_file import STEPS, Grammar, changes, check_file, file_at
 from attention_book.course.own_file.checking import FILE
@@ -36,31 +46,28 @@ class _Counted(list[tuple[Tensor, Tensor]]):
         return iter(bar_over(super().__iter__(), len(self), said("训练", "training")))
 
 
-@click.command(
-    cls=BilingualCommand,
+@click.group(
+    cls=BilingualGroup,
     text=Bilingual(
-        """检查、运行你自己的文件 my_attention.py，或取出它某一步的样子。
+        """课程：你自己的文件 my_attention.py，以及出作业、批作业。
 
-        从第一章的三行开始，十六步长成一个 Transformer（书中各章的“你自己的文件”）。
-        check 把文件从第 1 步起检查一遍；run 用书里的语料训练它、翻译、再检验各条性质；
-        step 写出某一步之后的文件，注释用你的语言。
+        文件从第一章的三行开始，十六步长成一个 Transformer（书中各章的“你自己的文件”）：
+        check 把它从第 1 步起检查一遍；run 用书里的语料训练它、翻译、再检验各条性质；
+        step 写出某一步之后的文件。给教师的：assign 把一章的练习写成作业，grade 批改交上来的笔记本。
         """,
-        """Check or run your own file, my_attention.py, or take it as of a step.
+        """The course: your own file, my_attention.py; and homework, given and graded.
 
-        It begins with three lines in the first chapter, and grows in sixteen steps to a
-        Transformer ("Your own file" in the chapters). check holds it to all steps so far; run
+        The file begins with three lines in the first chapter, and grows in sixteen steps to a
+        Transformer ("Your own file" in the chapters): check holds it to all steps so far; run
         trains it on the book's corpus, translates, and tests the laws of attention; step writes
-        the file as it stands after a step, with comments in your language.
+        the file as it stands after a step. For lecturers, assign makes homework of a chapter's
+        exercises, and grade marks the notebooks that come back.
         """,
     ),
     examples=(
         (
             "attention-book course check my_attention.py",
             Bilingual("检查到文件写到的那一步", "check it up to the step that it has reached"),
-        ),
-        (
-            "attention-book course check my_attention.py --step 7",
-            Bilingual("检查到第 7 步", "check it up to step 7"),
         ),
         (
             "attention-book course run my_attention.py",
@@ -70,22 +77,43 @@ class _Counted(list[tuple[Tensor, Tensor]]):
             "attention-book course step 6 --out my_attention.py",
             Bilingual("取第 6 步之后的文件", "take the file as of step 6"),
         ),
+        (
+            "attention-book course assign masks scoring --out homework",
+            Bilingual("把两章的练习写成作业", "make homework of two chapters"),
+        ),
+        (
+            "attention-book course grade handed-in --out scores.csv",
+            Bilingual("批改一个文件夹的笔记本", "grade a folder of notebooks"),
+        ),
     ),
 )
-@argument(
-    "action",
-    help=Bilingual("检查、运行，还是取某一步", "check, run, or take a step"),
-    metavar="check|run|step",
-    type=click.Choice(["check", "run", "step"]),
+def course() -> None:
+    """The commands of the course."""
+
+
+_FILE = argument(
+    "path",
+    help=Bilingual(f"文件，默认是 {FILE}", f"the file; {FILE} without it"),
+    metavar=Bilingual("[文件]", "[FILE]"),
+    default=FILE,
 )
-@argument(
-    "subject",
-    help=Bilingual(
-        f"文件（默认 {FILE}）；step 之后是第几步", f"the file ({FILE}); after step, its number"
+_TIME_LIMIT = option(
+    "--time-limit",
+    help=Bilingual("检查最多用几秒。", "Give a check up after so many seconds."),
+    type=Number(min=1, max=86_400),
+    default=60.0,
+    show_default=True,
+    metavar=Bilingual("秒", "SECONDS"),
+)
+
+
+@course.command(
+    cls=BilingualCommand,
+    text=Bilingual(
+        "把你自己的文件从第 1 步起检查一遍。", "Check your own file, from its first step on."
     ),
-    metavar=Bilingual("[文件|步]", "[FILE|STEP]"),
-    required=False,
 )
+@_FILE
 @option(
     "--step",
     help=Bilingual(
@@ -95,26 +123,48 @@ class _Counted(list[tuple[Tensor, Tensor]]):
     type=Whole(min=1, max=len(STEPS)),
     metavar=Bilingual("步", "STEP"),
 )
-@option(
-    "--time-limit",
-    help=Bilingual("检查最多用几秒。", "Give a check up after so many seconds."),
-    type=Number(min=1, max=86_400),
-    default=60.0,
-    show_default=True,
-    metavar=Bilingual("秒", "SECONDS"),
+@_TIME_LIMIT
+def check(path: str, step: int | None, time_limit: float) -> None:
+    """Check the reader's own file."""
+    _check(path, step, time_limit)
+
+
+@course.command(
+    cls=BilingualCommand,
+    text=Bilingual(
+        "检查你自己的文件，用书里的语料训练它、翻译，再检验各条性质。",
+        "Check your own file, train it on the book's corpus, translate, test its laws.",
+    ),
+)
+@_FILE
+@_TIME_LIMIT
+def run(path: str, time_limit: float) -> None:
+    """Check and run the reader's own file."""
+    _run(path, time_limit)
+
+
+@course.command(
+    cls=BilingualCommand,
+    text=Bilingual(
+        "写出你自己的文件在某一步之后的样子，注释用你的语言。",
+        "Write the file as it stands after a step, with comments in your language.",
+    ),
+)
+@argument(
+    "number",
+    help=Bilingual(f"第几步，1 到 {len(STEPS)}", f"which step, from 1 to {len(STEPS)}"),
+    metavar=Bilingual("步", "STEP"),
+    required=False,
 )
 @option(
     "--changes",
+    "only_changes",
     is_flag=True,
-    help=Bilingual(
-        "step：只写这一步改了什么。", "step: write only what the step changes, marked + and −."
-    ),
+    help=Bilingual("只写这一步改了什么。", "Write only what the step changes, marked + and −."),
 )
 @option(
     "--out",
-    help=Bilingual(
-        "step：写进这个文件，而不是屏幕。", "step: write to this file, not to the screen."
-    ),
+    help=Bilingual("写进这个文件，而不是屏幕。", "Write to this file, not to the screen."),
     metavar=Bilingual("文件", "FILE"),
 )
 @option(
@@ -122,28 +172,9 @@ class _Counted(list[tuple[Tensor, Tensor]]):
     is_flag=True,
     help=Bilingual("--out 的文件已经有了，也照写。", "Write --out even if the file is there."),
 )
-def course(
-    action: str,
-    subject: str | None,
-    step: int | None,
-    time_limit: float,
-    changes: bool,
-    out: str | None,
-    overwrite: bool,
-) -> None:
-    """Check, run or take the reader's own file."""
-    if action != "step" and (out is not None or changes or overwrite):
-        raise Failure(
-            ExitCode.WRONG_LINE,
-            "--out、--overwrite、--changes 只跟 step 一起用。",
-            "--out, --overwrite, --changes: expected with step only",
-        )
-    if action == "check":
-        _check(subject or FILE, step, time_limit)
-    elif action == "run":
-        _run(subject or FILE, time_limit)
-    else:
-        _write(_number(subject), changes, out, overwrite)
+def step(number: str | None, only_changes: bool, out: str | None, overwrite: bool) -> None:
+    """Write the file as of a step."""
+    _write(_number(number), only_changes, out, overwrite)
 
 
 def _check(path: str, step: int | None, limit: float) -> int:

@@ -15,6 +15,7 @@ from attention_book.cli.data import data
 from attention_book.cli.errors import DEBUG_VARIABLE, MEANINGS, ExitCode, Failure, failure_of
 from attention_book.cli.evaluate import evaluate
 from attention_book.cli.export import export
+from attention_book.cli.homework import assign, grade
 from attention_book.cli.inspect import inspect
 from attention_book.cli.terminal import (
     hush,
@@ -169,3 +170,5 @@ def program(context: click.Context, version: bool) -> None:
 
 for _command in (train, translate, evaluate, inspect, export, data, course):
     program.add_command(_command)
+for _command in (assign, grade):
+    course.add_command(_command)

@@ -25,7 +25,7 @@ from attention_book.course.exercises import (
 )
 from attention_book.course.exercises.checking import verdict_on
 from attention_book.course.exercises.core import Answer
-from attention_book.course.exercises.running import DoesNotEnd, within
+from attention_book.course.time_limit import DoesNotEnd, within
 from attention_book.foundations.bilingual import Bilingual
 
 INCREASING = Bilingual("结果随 x 增大。", "The result grows with x.")
@@ -458,7 +458,7 @@ def test_a_loop_without_an_end_is_stopped():
 
 
 def test_an_interruption_that_was_swallowed_comes_again(monkeypatch):
-    monkeypatch.setattr("attention_book.course.exercises.running.AGAIN", 0.05)
+    monkeypatch.setattr("attention_book.course.time_limit.AGAIN", 0.05)
 
     def swallows_one():
         try:

@@ -111,8 +111,15 @@ def check(name: str, answer: Any, *, language: str | None = None) -> Verdict:
     if name not in EXERCISES:
         near = get_close_matches(name, EXERCISES, n=3, cutoff=0.4) or sorted(EXERCISES)
         raise ValueError(f"name: no exercise {name!r}; did you mean {', '.join(near)}?")
-    with own_random_numbers(), _usual_torch():
-        trial = _trial(name, torch.initial_seed())
+    return verdict_drawn(EXERCISES[name], answer, 0, language)
+
+
+def verdict_drawn(
+    exercise: Exercise, answer: Any, seed: int, language: str | None = None
+) -> Verdict:
+    """Check an answer with inputs drawn with a seed; ``check`` takes 0."""
+    with own_random_numbers(seed), _usual_torch():
+        trial = _trial(exercise, torch.initial_seed())
         torch.set_rng_state(trial.drawn)
         return _verdict(trial, answer, language)
 
@@ -172,8 +179,8 @@ class _Trial:
 
 
 @cache
-def _trial(name: str, seed: int) -> _Trial:
-    return _Trial(EXERCISES[name])
+def _trial(exercise: Exercise, seed: int) -> _Trial:
+    return _Trial(exercise)
 
 
 def _verdict(trial: _Trial, answer: Any, language: str | None) -> Verdict:

@@ -2,74 +2,32 @@
 
 import copy
 import inspect
-import signal
-import sys
-import threading
-import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
 from torch import Tensor, nn
 
 from attention_book.course.exercises.comparing import difference
 from attention_book.course.exercises.core import Answer
+from attention_book.course.time_limit import LIMIT, DoesNotEnd, within
 from attention_book.foundations.bilingual import Bilingual
 
-#: Seconds that one call may take. The inputs are small: a right answer takes milliseconds.
-LIMIT = 10.0
-#: A loop that catches everything may swallow the interruption: it comes again.
-AGAIN = 1.0
 
-T = TypeVar("T")
+class Elsewhere:
+    """An answer that runs in another process: it says itself what came of a call.
 
-
-class DoesNotEnd(BaseException):
-    """A call was stopped at its time limit. No `except Exception` of an answer swallows it."""
-
-
-def within(seconds: float, call: Callable[[], T]) -> T:
-    """Return what the call returns; stop it where it takes longer.
-
-    There is a limit only where Python offers one without a second process: in the main thread
-    of Linux and macOS, which is where notebooks run. Elsewhere, and in a debugger, the call
-    takes the time it takes. A single operation of a library is not interrupted, nor is a loop
-    that catches and swallows every exception.
-
-    Raises:
-        DoesNotEnd: if the call took longer.
-
-    >>> within(5.0, lambda: 2 + 3)
-    5
+    It is callable, and has a ``__signature__``, as any answer. A subclass may raise a
+    ``KeyboardInterrupt`` where the other process is gone: that is nobody's finding.
     """
-    if not _possible():
-        return call()
-    running, start = True, time.monotonic()
 
-    def stop(number: int, frame: FrameType | None) -> None:
-        if running and sys.gettrace() is None:
-            raise DoesNotEnd
+    def outcome(self, arguments: tuple[Any, ...]) -> "Outcome":
+        """Call it on copies of the arguments, and say which of them it changed."""
+        raise NotImplementedError
 
-    handler = signal.signal(signal.SIGALRM, stop)
-    rest, interval = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
-    try:
-        return call()
-    finally:
-        running = False
-        left = max(rest - (time.monotonic() - start), 1e-3) if rest else 0.0
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, left, interval)  # somebody else's, if there was one
-
-
-def _possible() -> bool:
-    return (
-        sys.platform != "win32"
-        and hasattr(signal, "setitimer")
-        and threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGALRM) is not None  # one set in C could not be set again
-    )
+    def called(self, arguments: tuple[Any, ...]) -> "Outcome":
+        """Call it on these very arguments; gradients pass."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -110,12 +68,14 @@ class Outcome:
 
 def outcome_of(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
     """Call a function on copies of the arguments."""
+    if isinstance(function, Elsewhere):
+        return function.outcome(arguments)
     own = tuple(map(copied, arguments))
     outcome = called(function, own)
     if outcome.error is not None:
         return outcome
     # A value that is an argument, or shares memory with one, is not one of our own tensors either.
-    changed = (i for i, pair in enumerate(zip(arguments, own, strict=True)) if _moved(*pair))
+    changed = (i for i, pair in enumerate(zip(arguments, own, strict=True)) if moved(*pair))
     return Outcome(_kept(outcome.value), changed=next(changed, None))
 
 
@@ -125,6 +85,8 @@ def called(function: Answer, arguments: tuple[Any, ...]) -> Outcome:
     What it raises is its own error, `SystemExit` included: `exit()` in an answer does not end
     the program that checks it. Only `KeyboardInterrupt`, the reader's own, goes through.
     """
+    if isinstance(function, Elsewhere):
+        return function.called(arguments)
     try:
         return Outcome(within(LIMIT, lambda: function(*arguments)))
     except KeyboardInterrupt:
@@ -168,7 +130,7 @@ def accepts(function: Answer, arguments: tuple[Any, ...]) -> bool:
     return True
 
 
-def _moved(before: Any, after: Any) -> bool:
+def moved(before: Any, after: Any) -> bool:
     """Whether an argument was changed; what can't be compared was not."""
     if isinstance(before, nn.Module):
         return difference(before.state_dict(), after.state_dict()) is not None

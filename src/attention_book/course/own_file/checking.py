@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from attention_book.course.exercises.running import DoesNotEnd, within
 from attention_book.course.exercises.verdict import checked
 from attention_book.course.own_file.core import Trouble
 from attention_book.course.own_file.examining import (
@@ -23,6 +22,7 @@ from attention_book.course.own_file.hints import HINTS
 from attention_book.course.own_file.loading import Unreadable, line_in, load
 from attention_book.course.own_file.steps import STEPS
 from attention_book.course.own_file.verdict import FileVerdict, verdict_on
+from attention_book.course.time_limit import DoesNotEnd, within
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.seed import own_random_numbers
 

@@ -1,0 +1,107 @@
+"""Homework: a notebook with tasks and empty functions, without solutions."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attention_book.course.exercises import EXERCISES, Exercise
+from attention_book.course.grading.chapters import CHAPTERS
+from attention_book.foundations.bilingual import Bilingual
+
+_HEAD = """import torch
+from torch.nn import functional as F
+
+from attention_book.course.exercises import check"""
+_INTRODUCTION = Bilingual(
+    "把每个函数写完，运行它下面的 `check`：写得不对时，它会说错在哪个输入上、可以往哪儿想。"
+    "可以反复运行。交上来的以最后一次为准；评分时会再抽新的输入，所以别写死结果。"
+    "助手函数写在哪个单元格都行，只要从上到下能一次运行完。",
+    "Complete each function and run the `check` below it: while something is wrong, it says on"
+    " which input, and what helps. Run it as often as you like. What stands here at the end counts;"
+    " the inputs are drawn anew for the grade, so a table of results will not do. Put helper"
+    " functions wherever you like, as long as the notebook runs from top to bottom.",
+)
+_STUB = Bilingual("在这里写", "write it here")
+
+
+def chapter_of(name: str) -> str:
+    """Return the chapter of an exercise.
+
+    >>> chapter_of("masked-softmax")
+    'masks'
+    """
+    return next(chapter for chapter, found in CHAPTERS.items() if name in found.exercises)
+
+
+def assignment(
+    names: Sequence[str], title: str, language: str, *, nbgrader: bool = False
+) -> dict[str, Any]:
+    """Return a notebook (nbformat 4.5) with exercises to do.
+
+    Args:
+        names: The exercises.
+        title: The notebook's.
+        language: "zh" or "en".
+        nbgrader: Marks the cells as nbgrader wants them, a point for each exercise.
+
+    Raises:
+        ValueError: if there is no exercise of such a name, or none is given.
+    """
+    if unknown := [name for name in names if name not in EXERCISES] or not names:
+        raise ValueError(f"names: expected exercises, got {unknown if names else 'none'}")
+    cells = [
+        _markdown("title", f"# {title}\n\n{_INTRODUCTION.text(language)}"),
+        _code("set-up", _HEAD),
+    ]
+    for name in names:
+        cells += _task(EXERCISES[name], language, nbgrader=nbgrader)
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def written(notebook: dict[str, Any]) -> bytes:
+    """Return a notebook as the bytes of its file."""
+    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _task(exercise: Exercise, language: str, *, nbgrader: bool) -> Iterable[dict[str, Any]]:
+    name = exercise.name
+    function = name.replace("-", "_")
+    yield _markdown(f"{name}-task", f"## {name}\n\n{exercise.task.text(language)}")
+    here = _STUB.text(language)
+    if exercise.parameters:
+        stub = f"def {function}({', '.join(exercise.parameters)}):\n    return ...  # {here}"
+    else:
+        stub = f"{function} = ...  # {here}"
+    call = f'check("{name}", {function})'
+    if not nbgrader:
+        yield _code(name, f"{stub}\n\n\n{call}")
+        return
+    yield _code(name, stub, nbgrader=_marks(name, solution=True))
+    graded = _marks(f"{name}-check", grade=True, points=1, locked=True)
+    yield _code(f"{name}-check", f"assert {call}", nbgrader=graded)
+
+
+def _marks(name: str, **own: Any) -> dict[str, Any]:
+    usual = {"grade": False, "solution": False, "locked": False, "task": False}
+    return {"grade_id": name, "schema_version": 3, "cell_type": "code", **usual, **own}
+
+
+def _markdown(identity: str, text: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": identity[:64], "metadata": {}, "source": text}
+
+
+def _code(identity: str, text: str, **metadata: Any) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "id": identity[:64],
+        "metadata": metadata,
+        "execution_count": None,
+        "outputs": [],
+        "source": text,
+    }
