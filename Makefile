@@ -27,7 +27,7 @@ TEST_BY_TEST := -n 2 --dist worksteal $(SLOWEST)
 # One thread for each: two on the same core only wait for each other.
 export OMP_NUM_THREADS := 1
 
-.PHONY: help book test lint types unit site zip pdf epub slides cards downloads notebooks audit bench peers robustness bugs lock clean
+.PHONY: help book test lint types unit site zip pdf epub slides cards downloads notebooks audit bench peers robustness bugs attacks lock clean
 .DEFAULT_GOAL := help
 
 help:
@@ -47,6 +47,7 @@ help:
 	@echo "                be stopped and goes on: CHAPTERS='masks scoring' for some, RUNS=avx2 for one)"
 	@echo "make bugs       plant known bugs, one at a time, in a copy: which test catches each? (a"
 	@echo "                quarter of an hour; BUGS='masks greedy' for some files or names)"
+	@echo "make attacks    what a hostile notebook may try while it is graded (some minutes)"
 	@echo "make lock       write constraints.txt and constraints-next.txt (UPGRADE=1: newest versions)"
 	@echo "make clean      remove what the build made"
 
@@ -166,6 +167,11 @@ lock: $(INSTALLED)
 	printf 'sphinx>=9,<10\nmyst-parser>=5,<6\n' > $(VENV)/next.txt
 	cp constraints.txt constraints-next.txt
 	echo uv | $(LOCK) --override $(VENV)/next.txt $(NEWEST) -o constraints-next.txt
+
+# What a hostile notebook may try, by each way to confine it (Linux; Bubblewrap where it is there).
+attacks: $(INSTALLED)
+	for way in fork fresh $$(command -v bwrap >/dev/null && echo bwrap); do \
+	  WAY=$$way ATTACKS=all ANSWERS=all $(BIN)/pytest -q tests/course/grading || exit 1; done
 
 bugs: $(INSTALLED)
 	$(BIN)/python scripts/plant_bugs.py $(or $(BUGS),--write benchmarks/planted-bugs.md)

@@ -34,6 +34,8 @@ ROW = torch.tensor([1.0, 2.0, 3.0])
         (ROW, ROW[None].to("meta"), "shape"),
         (0.25, torch.tensor(0.25, device="meta"), "type"),
         (torch.tensor(0.25), torch.tensor(0.25, device="meta"), "device"),
+        (torch.zeros(2, device="meta"), torch.zeros(2, device="meta"), None),
+        (torch.zeros(2, device="meta"), torch.zeros(3, device="meta"), "shape"),
         (ROW, [1.0, 2.0, 3.0], "type"),
         (ROW, None, "type"),
         (torch.tensor([math.nan]), torch.tensor([math.nan]), None),
