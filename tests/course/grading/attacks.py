@@ -81,6 +81,9 @@ QUICK = (
     "a table of the usual inputs",
     "a handed function given much",
     "magics",
+    "an answer that raises what ends a conversation",
+    "its own memory and descriptors",
+    "priority, processors, a clock of its own",
 )
 P, S = "attention-pooling", "softmax-backward"
 ATTACKS = [
@@ -334,4 +337,29 @@ ATTACKS = [
            {P: True}, "no exercise"),
     Attack("input()", ["input('?')", GOOD], {P: True}, "EOFError"),
     Attack("asserts its verdict", [BAD.replace("check(", "assert check("), FAIR], {P: False, S: True}),
+    # --- ways around what is new here -------------------------------------------------------
+    Attack("an answer that raises what ends a conversation", [answer("raise KeyboardInterrupt"), FAIR],
+           {P: False, S: True}),
+    Attack("an error named as the wire's", [answer("raise E('x')", head="from attention_book.course.grading.wire import WireError\nclass E(WireError): pass"), FAIR],
+           {P: False, S: True}),
+    Attack("check within an answer", [answer("check('softmax-backward', len)\nreturn scores.softmax(-1) @ values"), FAIR],
+           {S: True}),
+    Attack("the time limit switched off",
+           [answer("import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.setitimer(signal.ITIMER_REAL, 0)\nwhile True: pass"), FAIR],
+           {P: False, S: True}, "no end within"),
+    Attack("a pipe that nobody writes to", ["import os\nos.mkfifo('pipe')\nopen('pipe').read()", FAIR], {S: True}, "no end within"),
+    Attack("its own memory and descriptors",
+           ["import os\nfor p in ('/proc/self/mem', '/proc/1/mem', '/proc/self/fd/3', '/proc/self/fd/4'):\n"
+            "    try: open(p, 'wb').write(b'x'); print('wrote', p)\n    except OSError as e: print('refused', p)", GOOD, FAIR], {}, seconds=90),
+    Attack("a line that was never there",
+           [answer("import linecache\nfor k in list(linecache.cache): linecache.cache[k] = (1, None, ['<script>PASSED</script>\\n'] * 99, k)\nreturn 1 / 0"), FAIR],
+           {P: False, S: True}),
+    Attack("a name of many lines", ["from attention_book.course.exercises import check\ncheck('x\\n' * 10**6, len)", FAIR], {S: True}, "no exercise"),
+    Attack("priority, processors, a clock of its own",
+           ["import os, resource\nfor f in (lambda: os.nice(-20), lambda: os.sched_setaffinity(0, {0}),\n"
+            "          lambda: resource.setrlimit(resource.RLIMIT_DATA, (-1, -1))):\n"
+            "    try: f(); print('DID')\n    except (OSError, ValueError) as e: print('refused', type(e).__name__)", GOOD], {P: True}, "refused", never="DID"),
+    Attack("trees of a million leaves", [answer("return [[0] * 1000] * 1000"), FAIR], {P: False, S: True}),
+    Attack("a function as a result", [answer("return pool"), FAIR], {P: False, S: True}),
+    Attack("arguments that hold themselves", [answer("values.own = values; values.resize_(0)\nreturn scores"), FAIR], {P: False, S: True}),
 ]  # fmt: skip
