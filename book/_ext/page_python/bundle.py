@@ -12,8 +12,9 @@ import zipfile
 from collections.abc import Container, Iterator
 from pathlib import Path
 
-#: What a page has no use for: the command, trainings in folders, what runs in a page already.
-LEFT_OUT = ("cli", "runs", "live", "conformance", "plotting")
+#: What a page has no use for: the command, trainings in folders, what runs in a page already, the
+#: grader.
+LEFT_OUT = ("cli", "runs", "live", "conformance", "plotting", "course/grading")
 CATALOGUE = "attention_book.course.exercises.catalogue"
 CHECKING = "attention_book/course/exercises/checking.py"
 INSIDE = Path(__file__).parent / "inside"
@@ -76,7 +77,7 @@ def sources(folder: Path, left_out: tuple[str, ...] = ()) -> Iterator[tuple[str,
     """Yield the name and the text of each module below a folder."""
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder)
-        if name.parts[0] not in left_out:
+        if not any(name.is_relative_to(each) for each in left_out):
             yield name.as_posix(), path.read_text(encoding="utf8")
 
 
