@@ -49,11 +49,10 @@ kernelspec:
 
 INDEX = """# {zh}`书` {en}`Book`
 
-```{straight-road}
+```{chapters-by-part}
 ```
 
-```{side-roads}
-```
+{count}`chapters` {minutes}`c`
 """
 CONTENTS = """\
 format: jb-book
@@ -90,33 +89,28 @@ def built(tmp_path_factory):
     return book
 
 
-def test_the_straight_road_is_listed_in_order_with_its_minutes_added_up(built):
+def test_the_contents_list_each_part_folded_with_its_chapters_questions(built):
     page = built.page("intro")
-    items = find(page, of_class("straight-road") + "/li")
-    assert [words(each, "en") for each in items] == [
-        "Chapter a – question of a? (8 min)",
-        "Chapter c – question of c? (13 min)",
+    parts = find(page, of_class("book-part"))
+    assert [words(each.find("summary"), "zh") for each in parts] == [
+        "甲部2 章，必读 16 分钟",
+        "乙部2 章，必读 21 分钟",
     ]
-    assert words(items[1], "zh") == "c 章——c 的问题？（13 分钟）"
-    assert [each.get("href") for each in find(page, of_class("straight-road") + "//a")] == [
-        "a.html",
-        "c.html",
+    assert [each.get("open") for each in parts] == [None, None]
+    items = [[words(item, "en") for item in each.iter("li")] for each in parts]
+    assert items == [
+        ["1. Chapter a question of a? (8 min)", "2. Chapter b question of b? (8 min)"],
+        ["3. Chapter c question of c? (13 min)", "4. Chapter d question of d? (8 min)"],
     ]
-    assert "2 chapters, whose cores take 21 min in all." in words(find(page, "//article")[0], "en")
+    dotted = find(page, "//article" + of_class("on-the-road"))
+    assert [each.get("href") for each in dotted] == ["a.html", "c.html"]
+    assert "the 2 chapters of the straight road, whose cores take 21 min in all." in words(
+        find(page, of_class("road-sum"))[0], "en"
+    )
 
 
-def test_side_roads_are_listed_under_their_parts(built):
-    page = built.page("intro")
-    parts = find(page, of_class("side-roads-part"))
-    assert [(words(each, "zh"), words(each, "en")) for each in parts] == [
-        ("甲部", "Part A"),
-        ("乙部", "Part B"),
-    ]
-    lists = find(page, of_class("side-roads"))
-    assert [[words(item, "en") for item in each] for each in lists] == [
-        ["Chapter b – question of b? (8 min)"],
-        ["Chapter d – question of d? (8 min)"],
-    ]
+def test_numbers_of_the_book_are_counted(built):
+    assert "4 13" in [words(each, "en") for each in find(built.page("intro"), "//article//p")]
 
 
 @pytest.mark.parametrize(

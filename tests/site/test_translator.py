@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 PLACE = re.compile(r'<div id="([\w-]+)" data-live="translator" data-begin="([^"]+)">')
-INTRO = "intro.html"
+HOME = "translator.html"
 STRICT = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src blob:;"
     " img-src data:"
@@ -40,11 +40,12 @@ def translators(site: Path) -> list[tuple[str, str]]:
 
 
 def opened(page: Page, address: str) -> Any:
-    """Open the front page; return its translator, once it shows its example."""
+    """Open the translator's page; return it, its settings unfolded, once it shows its example."""
     page.goto(address)
     place = page.locator("[data-live=translator]")
     expect(place).to_have_class(re.compile("live-ready"))
     expect(place.locator(".live-word").first).to_be_attached()
+    place.locator(".live-settings").evaluate("settings => { settings.open = true; }")
     return place
 
 
@@ -58,14 +59,14 @@ def translate(place: Any, text: str, *, answer: Any = re.compile("ms")) -> str:
 
 def test_the_four_pages_have_one(site: Path) -> None:
     pages = {page for page, _ in translators(site)}
-    expected = {INTRO, "bahdanau.html", "training-transformer.html", "looking-inside.html"}
+    expected = {HOME, "bahdanau.html", "training-transformer.html", "looking-inside.html"}
     assert pages == expected
 
 
 def test_a_closed_translator_loads_nothing_of_a_model(page: Page, base_url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].split("?")[0]))
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     of_ours = {name for name in asked if name in {"core.js", "translator.js", "engine.js"}}
     assert of_ours == {"core.js", "translator.js"}
     assert [name for name in asked if name.endswith((".bin", "fr-1.js", "en-1.js"))] == []
@@ -77,14 +78,14 @@ def test_a_closed_translator_loads_nothing_of_a_model(page: Page, base_url: str)
 
 def test_from_a_folder(browser: Browser, site: Path) -> None:
     page = browser.new_page()
-    place = opened(page, f"{(site / INTRO).as_uri()}?lang=en")
+    place = opened(page, f"{(site / HOME).as_uri()}?lang=en")
     assert FRENCH in translate(place, SENTENCE)
     page.close()
 
 
 def test_under_a_strict_policy(page: Page, base_url: str, site: Path) -> None:
     """No inline script, no style attribute; a Worker from a Blob."""
-    found = PLACE.search((site / INTRO).read_text(encoding="utf8"))
+    found = PLACE.search((site / HOME).read_text(encoding="utf8"))
     assert found
     scripts = "".join(
         f'<script defer src="_static/live/{name}.js"></script>' for name in ("core", "translator")
@@ -111,7 +112,7 @@ def test_without_a_worker(how: str, page: Page, base_url: str) -> None:
           }
           postMessage() {} };"""
     )
-    assert FRENCH in translate(opened(page, f"{base_url}/{INTRO}?lang=en"), SENTENCE)
+    assert FRENCH in translate(opened(page, f"{base_url}/{HOME}?lang=en"), SENTENCE)
 
 
 def test_damaged_weights_are_refused_and_whole_ones_taken(page: Page, base_url: str) -> None:
@@ -122,7 +123,7 @@ def test_damaged_weights_are_refused_and_whole_ones_taken(page: Page, base_url: 
         route.fulfill(response=answer, body=bytes(broken))
 
     page.route("**/*.bin", damage)
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, SENTENCE, answer="checksum")
     page.unroute("**/*.bin")
     assert FRENCH in translate(place, SENTENCE)
@@ -130,7 +131,7 @@ def test_damaged_weights_are_refused_and_whole_ones_taken(page: Page, base_url: 
 
 def test_hostile_input_is_answered_in_words(page: Page, base_url: str) -> None:
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     answers = {
         "empty": "first",
         "long": "10000 characters",
@@ -148,7 +149,7 @@ def test_hostile_input_is_answered_in_words(page: Page, base_url: str) -> None:
 
 
 def test_an_unknown_word_is_explained_and_a_sentence_proposed(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, "They run with the zebra.")
     assert place.locator(".live-word.unknown").all_inner_texts() == ["zebra"]
     note = place.locator(".live-unknown")
@@ -158,7 +159,7 @@ def test_an_unknown_word_is_explained_and_a_sentence_proposed(page: Page, base_u
 
 
 def test_a_walk_by_keyboard(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     place.locator("textarea").focus()
     page.keyboard.press("ControlOrMeta+A")
     page.keyboard.type(SENTENCE)
@@ -179,7 +180,7 @@ def test_a_walk_by_keyboard(page: Page, base_url: str) -> None:
 
 
 def test_switches_show_what_breaks(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, SENTENCE)
     place.locator("[value=noPositions]").check()
     expect(place).to_contain_text("intact model", timeout=30_000)
@@ -191,7 +192,7 @@ def test_switches_show_what_breaks(page: Page, base_url: str) -> None:
 
 
 def test_all_models_answer_and_beams_have_scores(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     place.locator("input[value='4']").check()
     expect(place.locator("ol li")).to_have_count(4, timeout=30_000)
     for name in ("bahdanau-en-fr-1", "transformer-zh-en-1", OPEN):
@@ -201,7 +202,7 @@ def test_all_models_answer_and_beams_have_scores(page: Page, base_url: str) -> N
 
 
 def test_another_model_keeps_the_chosen_word(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     lit = place.locator(".live-map-row.lit > text")
     expect(lit).not_to_have_text("regarde")
     place.locator(".live-words").nth(1).locator(".live-word", has_text="regarde").click()
@@ -227,7 +228,7 @@ def choose_open(place: Any) -> None:
 def test_the_open_vocabulary_comes_only_when_it_is_chosen(page: Page, base_url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     assert FRENCH in translate(place, SENTENCE)
     assert [name for name in asked if OPEN in name] == []
     choose_open(place)
@@ -242,7 +243,7 @@ def test_the_open_vocabulary_comes_only_when_it_is_chosen(page: Page, base_url: 
 
 
 def test_any_word_is_read_in_pieces_and_shown_as_parts_of_words(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     choose_open(place)
     assert translate(place, "I'm untalented.", answer="talent").startswith("Je suis")
     source = place.locator(".live-words").first.locator(".live-word")
@@ -258,7 +259,7 @@ def test_any_word_is_read_in_pieces_and_shown_as_parts_of_words(page: Page, base
 
 def test_the_open_vocabulary_takes_hostile_input(page: Page, base_url: str) -> None:
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     choose_open(place)
     for kind in ("markup", "emoji", "right to left", "control", "prototype"):
         translate(place, HOSTILE[kind], answer=re.compile(r"\d ms|tokens"))
@@ -274,7 +275,7 @@ def test_a_model_that_does_not_come_leaves_the_first_one(
     ending: str, browser: Browser, base_url: str
 ) -> None:
     page = browser.new_page()  # not watched: the failed request is told in the console
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, SENTENCE, answer=FRENCH)
     page.route(f"**/{OPEN}{ending}", lambda route: route.abort())
     place.locator(f"input[value={OPEN}]").click()
@@ -292,7 +293,7 @@ def test_a_model_that_does_not_come_leaves_the_first_one(
 
 def test_another_model_may_be_chosen_while_one_still_writes(page: Page, base_url: str) -> None:
     """What is being written is given up; nothing of it is shown as the other model's."""
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, SENTENCE, answer=FRENCH)
     waiting: list[Any] = []
     page.route(f"**/{OPEN}.example.js", lambda route: waiting.append(route))
@@ -323,7 +324,7 @@ def test_a_damaged_open_model_is_refused(page: Page, base_url: str) -> None:
         broken[-1] ^= 1
         route.fulfill(response=answer, body=bytes(broken))
 
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     page.route(f"**/{OPEN}.bin", damage)
     place.locator(f"input[value={OPEN}]").click()
     expect(place.locator(".live-status")).to_contain_text("checksum", timeout=30_000)
@@ -345,7 +346,7 @@ def test_a_bar_shows_how_much_has_come(page: Page, base_url: str) -> None:
           } }));
         };"""
     )
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     place.locator(f"input[value={OPEN}]").check()
     bar = place.locator("progress")
     expect(bar).to_be_visible(timeout=30_000)
@@ -358,7 +359,7 @@ def test_a_bar_shows_how_much_has_come(page: Page, base_url: str) -> None:
 
 def test_the_open_vocabulary_from_a_folder(browser: Browser, site: Path) -> None:
     page = browser.new_page()
-    place = opened(page, f"{(site / INTRO).as_uri()}?lang=en")
+    place = opened(page, f"{(site / HOME).as_uri()}?lang=en")
     choose_open(place)
     translate(place, "I love you.", answer="Je t'aime.")
     page.close()
@@ -369,7 +370,7 @@ def test_the_open_vocabulary_by_keyboard_at_360(
 ) -> None:
     context = browser.new_context(viewport={"width": 360, "height": 740})
     page = watch(context.new_page())
-    place = opened(page, f"{base_url}/{INTRO}?lang=zh")
+    place = opened(page, f"{base_url}/{HOME}?lang=zh")
     place.locator("input[value=bahdanau-en-fr-1]").focus()
     page.keyboard.press("ArrowDown")
     expect(place.locator(f"input[value={OPEN}]")).to_be_checked()
@@ -389,7 +390,7 @@ def test_the_open_vocabulary_by_keyboard_at_360(
 
 
 def test_the_address_keeps_a_sentence(page: Page, base_url: str) -> None:
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     translate(place, SENTENCE, answer=FRENCH)
     address = page.url
     assert "text=They" in address
@@ -403,7 +404,7 @@ def test_a_finger_on_a_narrow_screen(browser: Browser, watch: Any, base_url: str
         viewport={"width": 360, "height": 740}, has_touch=True, reduced_motion="reduce"
     )
     page = watch(context.new_page())
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     word = place.locator(".live-words").nth(1).locator(".live-word").nth(2)
     word.tap()
     assert place.locator(".live-map-row.lit > text").text_content() == word.inner_text()
@@ -423,7 +424,7 @@ def test_without_scripts_and_in_print_the_example_stands(
         assert still.locator(f"#{place} svg text").count() >= 10
         assert still.locator(f"#{place} :is(button, input, textarea)").count() == 0
     context.close()
-    place = opened(page, f"{base_url}/{INTRO}?lang=en")
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
     page.emulate_media(media="print")
     expect(place.locator("svg")).to_be_visible()
     expect(place.locator("textarea")).not_to_be_visible()

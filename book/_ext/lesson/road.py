@@ -8,8 +8,8 @@ The front matter of each chapter says where it stands, and what it is for in one
       en: nothing on the desk changes. Can the answer change?
 
 ``road: side`` is a chapter that may be left out. Its opening shows the chapter's place;
-``{straight-road}`` and ``{side-roads}`` list all of them, with the minutes of their cores, which
-the build adds up. It holds the straight road to its bounds, and each chapter to the order of the
+``{chapters-by-part}`` lists the whole book, each part folded, with these lines and the minutes of
+the cores, which the build adds up. It holds the straight road to its bounds, and each chapter to the order of the
 contents: what a chapter needs comes before it, and what the straight road needs lies on it or on
 the on-ramp, which has no number.
 """
@@ -67,15 +67,15 @@ SAID = PerBook[dict[str, str]]("lesson_roads_said", {})
 
 
 class RoadHere(nodes.General, nodes.Element):
-    """The place of a list of chapters; or, in an opening, of this chapter's line (``kind=""``)."""
+    """The place of the list of chapters; or, in an opening, of this chapter's line."""
 
 
 class RoadDirective(SphinxDirective):
-    """``{straight-road}`` and ``{side-roads}``: the chapters, with their lines and minutes."""
+    """``{chapters-by-part}``: the whole book, each chapter with its line and minutes."""
 
     def run(self) -> list[nodes.Node]:
         LISTS.of(self.env)[self.env.docname] = True
-        return [RoadHere(kind=STRAIGHT if self.name == "straight-road" else SIDE)]
+        return [RoadHere(all=True)]
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:
@@ -99,7 +99,7 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
         ]
         STATIONS.of(env)[page] = Station(road, invitation, tuple(dict.fromkeys(needs)))
         for box in boxes:
-            box += RoadHere(kind="")
+            box += RoadHere(all=False)
 
 
 def complain(app: Sphinx, page: str, message: str) -> None:
@@ -125,10 +125,10 @@ def numbered(env: BuildEnvironment, pages: list[str]) -> list[str]:
     return [page for page in pages if env.toc_secnumbers.get(page, {}).get("")]
 
 
-def by_part(env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the captions of the contents' parts, each with those of the pages that it holds."""
+def by_part(env: BuildEnvironment) -> Iterator[tuple[str, list[str]]]:
+    """Yield the captions of the contents' parts, each with the pages that it holds."""
     for toctree in env.tocs[env.config.root_doc].findall(addnodes.toctree):
-        inside = [page for _, page in toctree["entries"] if page in pages]
+        inside = [page for _, page in toctree["entries"] if page in env.titles]
         if inside:
             yield split_pair(toctree.get("caption") or ""), inside
 
@@ -189,12 +189,12 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Write again what says something else of the roads than it did."""
     straight, side = on_road(env, STRAIGHT), on_road(env, SIDE)
     stations = STATIONS.of(env)
-    titles = {page: env.titles[page].pformat() for page in (*straight, *side)}
-    every = [
-        (stations[page], titles[page], minutes(env, page), place)
-        for place, page in enumerate((*straight, *side))
-    ]
-    says = {page: repr((list(by_part(env, side)), every)) for page in LISTS.of(env)}
+    listed = [page for _, pages in by_part(env) for page in pages]
+    titles = {page: env.titles[page].pformat() for page in (*straight, *side, *listed)}
+    every = [(stations[page], minutes(env, page)) for page in (*straight, *side)]
+    numbers = [env.toc_secnumbers.get(page, {}).get("") for page in listed]
+    told = repr((list(by_part(env)), titles, every, numbers))
+    says = dict.fromkeys(LISTS.of(env), told)
     for place, page in enumerate(straight):
         following = straight[place + 1 : place + 2]
         says[page] = repr((place, len(straight), [(each, titles[each]) for each in following]))
@@ -212,51 +212,70 @@ def both(zh: str, en: str) -> list[nodes.Node]:
 
 
 class ShowRoads(SphinxPostTransform):
-    """Fill in the lists, and the line of an opening."""
+    """Fill in the list, and the line of an opening."""
 
     default_priority = 2
 
     def run(self, **kwargs: Any) -> None:
         for here in list(self.document.findall(RoadHere)):
-            if here["kind"] == STRAIGHT:
-                here.replace_self(self.straight())
-            elif here["kind"] == SIDE:
-                here.replace_self(self.sides())
+            if here["all"]:
+                here.replace_self(self.contents())
             else:
                 line = nodes.paragraph("", "", *self.line(self.env.docname))
                 here.replace_self(
                     nodes.container("", line, classes=["opening-part", "opening-road"])
                 )
 
-    def straight(self) -> list[nodes.Node]:
-        pages = on_road(self.env, STRAIGHT)
-        total = sum(minutes(self.env, page) for page in pages)
-        items = nodes.enumerated_list(
-            "", *map(self.item, pages), enumtype="arabic", prefix="", suffix=".",
-            classes=["straight-road"],
-        )  # fmt: skip
+    def contents(self) -> list[nodes.Node]:
+        straight = on_road(self.env, STRAIGHT)
+        total = sum(minutes(self.env, page) for page in straight)
         sums = both(
-            f"一共 {len(pages)} 章，必读部分 {in_words(total, 'zh')}。",
-            f"{len(pages)} chapters, whose cores take {in_words(total, 'en')} in all.",
+            f"主线上的 {len(straight)} 章带一个圆点，必读部分一共 {in_words(total, 'zh')}。",
+            f"A dot marks the {len(straight)} chapters of the straight road, whose cores take "
+            f"{in_words(total, 'en')} in all.",
         )
-        return [items, nodes.paragraph("", "", *sums)]
-
-    def sides(self) -> list[nodes.Node]:
-        found: list[nodes.Node] = []
-        for caption, pages in by_part(self.env, on_road(self.env, SIDE)):
-            name = nodes.strong("", caption)
-            found.append(nodes.paragraph("", "", name, classes=["side-roads-part"]))
-            found.append(nodes.bullet_list("", *map(self.item, pages), classes=["side-roads"]))
+        found: list[nodes.Node] = [nodes.paragraph("", "", *sums, classes=["road-sum"])]
+        for caption, pages in by_part(self.env):
+            items = nodes.bullet_list("", *map(self.item, pages), classes=["book-part-pages"])
+            found += [
+                nodes.raw("", '<details class="book-part"><summary>', format="html"),
+                nodes.Text(caption),
+                *self.extent(pages),
+                nodes.raw("", "</summary>", format="html"),
+                items,
+                nodes.raw("", "</details>", format="html"),
+            ]
         return found
 
+    def extent(self, pages: list[str]) -> list[nodes.Node]:
+        """Return how many chapters a part has, and how long their cores take."""
+        count = [page for page in numbered(self.env, pages) if page in STATIONS.of(self.env)]
+        if not count:
+            return []
+        total = sum(minutes(self.env, page) for page in count)
+        plural = "s" if len(count) > 1 else ""
+        words = both(
+            f"{len(count)} 章，必读 {in_words(total, 'zh')}",
+            f"{len(count)} chapter{plural}, {in_words(total, 'en')}",
+        )
+        return [nodes.inline("", "", *words, classes=["book-part-extent"])]
+
     def item(self, page: str) -> nodes.list_item:
-        invitation = STATIONS.of(self.env)[page].invitation
+        link = self.link(page)
+        if number := self.env.toc_secnumbers.get(page, {}).get(""):
+            link["secnumber"] = number
+        station = STATIONS.of(self.env).get(page)
+        if station is None:
+            return nodes.list_item("", nodes.paragraph("", "", link))
+        if station.road == STRAIGHT:
+            link["classes"].append("on-the-road")
         time = minutes(self.env, page)
         words = both(
-            f"——{invitation['zh']}（{time}\N{NO-BREAK SPACE}分钟）",
-            f" – {invitation['en']} ({time}\N{NO-BREAK SPACE}min)",
+            f"{station.invitation['zh']}（{time}\N{NO-BREAK SPACE}分钟）",
+            f"{station.invitation['en']} ({time}\N{NO-BREAK SPACE}min)",
         )
-        return nodes.list_item("", nodes.paragraph("", "", self.link(page), *words))
+        question = nodes.inline("", "", *words, classes=["chapter-question"])
+        return nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(" "), question))
 
     def line(self, page: str) -> list[nodes.Node]:
         invitation = STATIONS.of(self.env)[page].invitation
@@ -302,8 +321,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("bilingual.environment")
     app.setup_extension("lesson.checks.counts")
     app.add_node(RoadHere)
-    app.add_directive("straight-road", RoadDirective)
-    app.add_directive("side-roads", RoadDirective)
+    app.add_directive("chapters-by-part", RoadDirective)
     app.add_post_transform(ShowRoads)
     STATIONS.connect(app)
     LISTS.connect(app)

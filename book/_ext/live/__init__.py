@@ -16,6 +16,7 @@ PARTS = (
     "live.live_figure",
     "live.cell_outputs",
     "live.translator",
+    "live.cut_a_look",
     "live.models",
     "live.scripts",
 )

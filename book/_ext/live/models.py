@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 #: The models that each page names.
 NAMED = PerPage[list[str]]("live_models")
-WRITERS = ("export.py", "examples.py", "exported.py")
+WRITERS = ("export.py", "examples.py", "exported.py", "cuts.py", "../inspection/cutting.py")
 #: Below the book, the models that are recorded.
 RECORDED = Path("data") / "runs"
 
@@ -67,6 +67,11 @@ def files_of(app: Sphinx, name: str) -> dict[str, Path]:
     return {end: folder_of(app) / f"{name}{end}" for end in (".bin", ".js", ".example.js")}
 
 
+def cuts_of(build: Sphinx | Builder, name: str) -> Path:
+    """Return the file with the sentences that show what a cut look does."""
+    return folder_of(build) / f"{name}.cuts.json"
+
+
 def recorded(app: Sphinx, name: str) -> dict[str, Path]:
     """Return the files that the book keeps of a model; none of one that a build trains."""
     ends = (".bin", ".example.js")
@@ -82,6 +87,8 @@ def is_current(app: Sphinx, name: str) -> bool:
     if origin:
         return all(files[end].read_bytes() == path.read_bytes() for end, path in origin.items())
     key = key_file(app, name)
+    if not cuts_of(app, name).is_file():
+        return False
     return key.is_file() and key.read_text() == key_of(name, Path(TRAINED.of(app.env)))
 
 

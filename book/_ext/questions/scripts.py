@@ -29,7 +29,7 @@ MODULES = Path(__file__).parent / "modules"
 FOLDER = "questions"
 #: Each script, and the modules that it is made of with all that they import; what the script of
 #: all pages has, the others leave out.
-SCRIPTS = {"contents": ("contents",), "core": ("chapter",), "today": ("today",)}
+SCRIPTS = {"contents": ("contents", "place"), "core": ("chapter",), "today": ("today",)}
 #: What readers do without: comments, and the blanks that lines begin with.
 COMMENT = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n| // [^\n]*$|^ +", re.M | re.S)
 #: A box as it stands in a page: it ends with its data. (One that was complained of has none.)

@@ -15,6 +15,9 @@ MODULES = Path(__file__).parent / "modules"
 #: What every page with a figure loads: elements, controls, the page's side of a widget.
 CORE = ("page/page", "page/figure")
 
+#: What a widget that starts the engine has of it already.
+ENGINES_OWN = ("engine/tokens", "engine/subwords")
+
 IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 EXPORTED = re.compile(r"^export (?:async )?(?:const|function\*?|class) (\w+)", re.MULTILINE)
 DEFAULT = re.compile(r"^export default ", re.MULTILINE)
@@ -71,8 +74,11 @@ def registered(module: str, *, without: Iterable[str] = ()) -> str:
 
 
 def engine() -> str:
-    """Return the script of the translator's engine, which its widget loads when it is asked."""
-    return script(["engine/serve"], without=["widgets/translator"])
+    """Return the script of the translators' engine, which their widgets load when it is needed.
+
+    What every such widget brings along for its own use is left out.
+    """
+    return script(["engine/serve"], without=ENGINES_OWN)
 
 
 def esm(name: str) -> str:

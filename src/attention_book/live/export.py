@@ -31,7 +31,7 @@ from torch import Tensor, nn
 from attention_book.course.recipes import trained
 from attention_book.foundations.files import remove_parts, write_whole
 from attention_book.live.cuts import telling_sentences
-from attention_book.live.examples import example, short_sentences
+from attention_book.live.examples import example, seen_by, short_sentences
 from attention_book.live.exported import Exported, OpenVocabulary, learned_from
 from attention_book.text.grammar.lexicon import NOUNS
 
@@ -72,8 +72,10 @@ def export(found: Exported, folder: Path) -> Path:
     }
     if not isinstance(found, OpenVocabulary):
         sentences = telling_sentences(found, model, short_sentences(found, model))
-        cuts = {key: shown[key] for key in ("name", "source", "target", "capitals")}
-        files[f"{name}.cuts.json"] = compact(cuts | {"sentences": sentences}).encode()
+        about = {key: shown[key] for key in ("name", "source", "target", "capitals", "bytes")}
+        layers, heads, *_ = seen_by(found, model, ("a",), ["<eos>"])["cross"].shape
+        cuts = about | {"layers": layers, "heads": heads, "sentences": sentences}
+        files[f"{name}.cuts.json"] = compact(cuts).encode()
     for each, content in files.items():
         remove_parts(folder, each)
         write_whole(folder / each, content)

@@ -23,9 +23,10 @@ export class StaticModel {
   emit(event, ...details) { (this.#listeners.get(event) ?? []).forEach((listener) => listener(...details)); }
 }
 
-/** Keep in the address what differs from the beginning: #id?key=value&…; another figure's is left alone.
-    A place without an id keeps nothing there: on a slide the address names the slide. */
-export function keepInAddress(model, id, keys, begin) {
+/** Keep in the address what differs from the beginning: #id?key=value&…; another figure's is left alone. A place
+    without an id keeps nothing there: on a slide the address names the slide. A figure that `replaces` makes no
+    steps for the Back button: it has one of its own. */
+export function keepInAddress(model, id, keys, begin, replaces = false) {
   if (!id) return;
   const parse = () => {
     const [owner, query = ""] = location.hash.slice(1).split("?");
@@ -46,7 +47,7 @@ export function keepInAddress(model, id, keys, begin) {
     if (hash === location.hash) return;
     // What comes in a quick row, a slider or a drag, is one step for the Back button.
     const now = performance.now();
-    history[now - before < 1000 ? "replaceState" : "pushState"](null, "", hash);
+    history[replaces || now - before < 1000 ? "replaceState" : "pushState"](null, "", hash);
     before = now;
   });
   addEventListener("popstate", parse);
@@ -69,5 +70,5 @@ export function mount(place, found) {
   const model = new StaticModel(begin);
   found.inPage?.(model); // what a widget needs of a kernel
   found.render({ model, el: place });
-  keepInAddress(model, place.id, found.address ?? {}, begin);
+  keepInAddress(model, place.id, found.address ?? {}, begin, found.replaces);
 }

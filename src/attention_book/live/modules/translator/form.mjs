@@ -34,11 +34,13 @@ export function form(host) {
     el("legend", {}, both(["拆掉一件，看什么会坏", "Take a part out, and see what breaks"])),
     Object.entries(SWITCHES).map(([key, title]) => el("label", {}, el("input", { type: "checkbox", value: key,
       change: (event) => host.toggle(key, event.target.checked) }), el("span", {}, both(title)))));
+  const settings = el("details", { class: "live-settings" },
+    el("summary", {}, both(["设置：模型、搜索、拆掉一件", "Settings: model, search, parts taken out"])), models, searches, switches);
   const element = el("form", { class: "live-form", submit: (event) => { event.preventDefault(); host.submit(text.value); } },
-    models, note, el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, chips,
-    el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop, searches));
+    el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, chips,
+    el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop), settings, note);
   return {
-    element, switches,
+    element,
     busy(on) { stop.disabled = !on; },
     follow(example) {
       const { source, sentences, model } = example;

@@ -1,6 +1,7 @@
 /* The translator: a sentence goes in, its translation comes out word by word, and where the model
    looked. It shows an example until somebody asks; then it loads the engine and the model. */
 import { oneOf } from "../page/address.mjs";
+import { asker } from "../page/ask.mjs";
 import { connect } from "../page/client.mjs";
 import { engine, engineIsThere } from "../page/engine.mjs";
 import { answerFromFiles } from "../page/files.mjs";
@@ -48,7 +49,7 @@ function render({ model, el: root }) {
     },
   });
   const view = answer({ model, set, example: shown, submit });
-  root.replaceChildren(el("div", { class: "live" }, fields.element, status, bar, view.words, fields.switches, view.element));
+  root.replaceChildren(el("div", { class: "live" }, fields.element, status, bar, view.words, view.element));
 
   /** The engine, started once. */
   const engineNow = () => (running ??= (engineIsThere() ? Promise.resolve() : ask("engine", "engine")).then(() => connect(engine())));
@@ -168,22 +169,6 @@ function render({ model, el: root }) {
     listeners.forEach(([key, listener]) => model.off(`change:${key}`, listener));
     running?.then((found) => found.close());
   };
-}
-
-/** Ask whoever mounted the widget, the page or a kernel, for a file. */
-function asker(model) {
-  return (load, name, onPart) => new Promise((resolve, reject) => {
-    const hear = (message, buffers) => {
-      if (message.name === name && message.loading === load) return onPart?.(message.count);
-      if (message.name !== name || (message.loaded ?? message.failed) !== load) return;
-      model.off("msg:custom", hear);
-      if (message.failed) return reject(Object.assign(new Error("load"), { reason: "load" }));
-      const [buffer] = buffers ?? [];
-      resolve({ ...message, bytes: buffer && new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength) });
-    };
-    model.on("msg:custom", hear);
-    model.send({ load, name });
-  });
 }
 
 /** What stands in the page without scripts: the first model's example. */
