@@ -30,7 +30,8 @@ MIXED = re.compile(r"color-mix\(in srgb, var\(--weight-(\w+)\) (\d+)%, var\(--we
 DRAW = """
 function drawnFor(text, which) {
   const { drawn } = attentionBookLive.modules["widgets/cut"].default;
-  return drawn(JSON.parse(text), which < 0 ? null : which, { narrow: false, label: "title" }).outerHTML;
+  const how = { narrow: false, label: "title" };
+  return drawn(JSON.parse(text), which < 0 ? null : which, how).outerHTML;
 }
 """
 STYLE = """

@@ -244,7 +244,6 @@ def assert_languages(zh: etree._Element, en: etree._Element) -> None:
     [
         ("attention-output", 1),
         ("autoregressive-flow", 1),
-        ("average-pooling-vs-attention", 3),
         ("bahdanau-step", 1),
         ("desk-masked", 1),
         ("input-query-wirings", 2),
@@ -274,7 +273,6 @@ def weights(root: etree._Element) -> dict[tuple[float, float], float]:
 @pytest.mark.parametrize(
     ("name", "offset"),
     [
-        ("average-pooling-vs-attention", (20, 5)),
         ("search-engine", (0, 36)),
         ("seq2seq-fixed-vs-attention", (0, 30)),
         ("soft-hard-local", (0, 36)),

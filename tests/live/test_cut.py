@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -44,9 +45,10 @@ def call() -> Iterator[Call]:
     engine.eval(bundle.core())
     engine.eval(bundle.widget("cut"))
     engine.eval(
-        "const called = (module, name, given) => JSON.stringify("
-        "(attentionBookLive.modules[module][name] ?? attentionBookLive.modules[module].default[name])"
-        "(...JSON.parse(given)) ?? null)"
+        """const called = (module, name, given) => {
+          const found = attentionBookLive.modules[module];
+          return JSON.stringify((found[name] ?? found.default[name])(...JSON.parse(given)) ?? null);
+        };"""
     )
 
     def answer(module: str, name: str, *given: Any) -> Any:
@@ -63,7 +65,7 @@ def test_the_stretches_lead_from_one_translation_to_the_other(
     """Put what came in the place of what is gone, and the other sentence stands there."""
     pairs = call("cut/changes", "common", before, after)
     assert all(before[i] == after[j] for i, j in pairs)
-    assert all(a[0] < b[0] and a[1] < b[1] for a, b in zip(pairs, pairs[1:], strict=False))
+    assert all(a[0] < b[0] and a[1] < b[1] for a, b in itertools.pairwise(pairs))
     found = call("cut/changes", "stretches", before, after)
     assert (found == []) == (before == after)
     assert sum(len(each["gone"]) for each in found) + len(pairs) == len(before)
@@ -73,7 +75,9 @@ def test_the_stretches_lead_from_one_translation_to_the_other(
 def said(call: Call, cut: str, target: list[str] | None = None) -> list[str]:
     [sentence] = FOUND["sentences"]  # type: ignore[misc]
     given = {"sentence": sentence, **FOUND}
-    found: list[str] = call("widgets/cut", "said", given, cut, {"target": target or sentence["target"]})
+    found: list[str] = call(
+        "widgets/cut", "said", given, cut, {"target": target or sentence["target"]}
+    )
     return found
 
 
@@ -83,7 +87,8 @@ def said(call: Call, cut: str, target: list[str] | None = None) -> list[str]:
         ("*-1", "anna runs . <eos>",
          "谁也看不见“不”了：“does not run”变成“runs”。",
          "Nothing may look at “不” (not): “does not run” became “runs”."),
-        ("3-2", "", "剪掉“run”看“跑”的目光（权重 0.95）：译文一字未改。看得再多，也不等于缺了它不行。",
+        ("3-2", "",
+         "剪掉“run”看“跑”的目光（权重 0.95）：译文一字未改。看得再多，也不等于缺了它不行。",
          "The look of “run” at “跑”, weight 0.95, is cut: nothing changed. "
          "A heavy look need not be a cause."),
         ("1-2", "", "剪掉“does”看“跑”的目光（权重 0.40）：译文一字未改。",
@@ -92,7 +97,9 @@ def said(call: Call, cut: str, target: list[str] | None = None) -> list[str]:
          "With no look at the source for “Anna”: “Anna” is gone."),
         ("1-1.2-1", "anna does not not run . <eos>", "剪了 2 处：多出“not”。",
          "2 cuts: “not” appeared."),
-        ("*-0", "not not", "谁也看不见“安娜”了：“Anna does”没有了，“run .”变成“not”。模型收不住句子，写到长度上限才停。",
+        ("*-0", "not not",
+         "谁也看不见“安娜”了：“Anna does”没有了，“run .”变成“not”。"
+         "模型收不住句子，写到长度上限才停。",
          "Nothing may look at “安娜” (Anna): “Anna does” is gone, “run .” became “not”. "
          "The model found no end and stopped at the length limit."),
     ],
@@ -103,7 +110,12 @@ def test_what_changed_is_said(call: Call, cut: str, target: str, zh: str, en: st
 
 def test_the_address_takes_lists_of_looks_alone(call: Call) -> None:
     read = lambda text: call("cut/looks", "fromAddress", text)  # noqa: E731
-    assert [read(text) for text in ("", "*-1", "*-1.5-2", "*-1.*-1")] == ["", "*-1", "*-1.5-2", "*-1"]
+    assert [read(text) for text in ("", "*-1", "*-1.5-2", "*-1.*-1")] == [
+        "",
+        "*-1",
+        "*-1.5-2",
+        "*-1",
+    ]
     assert [read(text) for text in ("1", "a-b", "1-2-3", "<b>-1", "123-1")] == [None] * 5
     assert read(".".join(f"{i}-1" for i in range(41))) is None
     assert call("cut/looks", "pairsOf", "*-1.5-*") == [[None, 1], [5, None]]
@@ -115,7 +127,9 @@ def test_arrow_keys_reach_every_word_and_ribbon(call: Call) -> None:
     for narrow in (False, True):
         words = {side: [{"key": f"{side}{i}", "text": "w", "place": i} for i in range(count)]
                  for side, count in (("source", 4), ("target", 5))}  # fmt: skip
-        scene = call("cut/scene", "scene", {**words, "weights": weights, "ghosts": [], "narrow": narrow})
+        scene = call(
+            "cut/scene", "scene", {**words, "weights": weights, "ghosts": [], "narrow": narrow}
+        )
         everything = {each["key"] for each in (*scene["words"], *scene["ribbons"])}
         reached, waiting = set(), ["source0"]
         while waiting:
@@ -132,8 +146,8 @@ def test_arrow_keys_reach_every_word_and_ribbon(call: Call) -> None:
 def test_a_ribbon_is_as_broad_as_its_weight(call: Call) -> None:
     words = {side: [{"key": f"{side}{i}", "text": "w", "place": i} for i in range(2)]
              for side in ("source", "target")}  # fmt: skip
-    scene = call("cut/scene", "scene",
-                 {**words, "weights": [[0.2, 0.8], [0.5, 0.5]], "ghosts": [], "narrow": False})  # fmt: skip
+    given = {**words, "weights": [[0.2, 0.8], [0.5, 0.5]], "ghosts": [], "narrow": False}
+    scene = call("cut/scene", "scene", given)
     per_weight = {round(each["breadth"] / each["weight"], 6) for each in scene["ribbons"]}
     assert len(per_weight) == 1
 

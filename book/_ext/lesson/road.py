@@ -9,9 +9,9 @@ The front matter of each chapter says where it stands, and what it is for in one
 
 ``road: side`` is a chapter that may be left out. Its opening shows the chapter's place;
 ``{chapters-by-part}`` lists the whole book, each part folded, with these lines and the minutes of
-the cores, which the build adds up. It holds the straight road to its bounds, and each chapter to the order of the
-contents: what a chapter needs comes before it, and what the straight road needs lies on it or on
-the on-ramp, which has no number.
+the cores, which the build adds up. It holds the straight road to its bounds, and each chapter to
+the order of the contents: what a chapter needs comes before it, and what the straight road needs
+lies on it or on the on-ramp, which has no number.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
    Wide: the source above its translation. Narrow, for phones: two columns, a row for each word. */
 
 export const DRAWN = 0.12; // a lighter look is no ribbon
-const WIDE = 880, NARROW = 358, ROW = 33;
+const WIDE = 880, NARROW = 328, ROW = 33;
 const LARGE = 29, GAP = 15;
 
 /** About how wide a letter of a serif font is, in heights. */
@@ -50,7 +50,7 @@ function inRows(source, target, size) {
 }
 
 function inColumns(source, target, size) {
-  const left = 92, right = NARROW - 122, rows = Math.max(source.length, target.length);
+  const left = 84, right = NARROW - 112, rows = Math.max(source.length, target.length);
   const column = (words, side, x, edge, anchor) => words.map((word, i) => {
     const middle = (ROW * (i + 0.5) * rows) / words.length;
     return { ...word, side, x, y: middle + size * 0.35, width: 92, anchor, edge: { x: edge, y: middle } };

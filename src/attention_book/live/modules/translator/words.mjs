@@ -28,6 +28,7 @@ export function wordList(title, { touch, leave }) {
       old.slice(kept).forEach((button) => button.remove());
       list.append(...tokens.slice(kept).map((token, i) => {
         const button = word(token, shown[kept + i], kept + i, lang);
+        if (old.length) button.classList.add("arrives"); // what stands there from the start need not appear
         button.style.setProperty("--order", i); // by CSSOM: a style attribute would be against a policy
         return button;
       }));

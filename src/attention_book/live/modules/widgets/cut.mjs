@@ -6,9 +6,9 @@ import { asker } from "../page/ask.mjs";
 import { connect } from "../page/client.mjs";
 import { engine, engineIsThere } from "../page/engine.mjs";
 import { answerFromFiles } from "../page/files.mjs";
-import { both, el, freshId } from "../page/words.mjs";
+import { both, el, freshId, svg } from "../page/words.mjs";
 import { comment, common } from "../cut/changes.mjs";
-import { picture, pressable } from "../cut/drawing.mjs";
+import { picture, pressable, scissors } from "../cut/drawing.mjs";
 import { fromAddress, namesOf, pairOf, pairsOf, toggled } from "../cut/looks.mjs";
 import { between, scene } from "../cut/scene.mjs";
 import { step } from "../cut/walk.mjs";
@@ -26,8 +26,8 @@ const address = {
   view: (text, model) => (viewsOf(model).includes(text) ? text : undefined),
 };
 
-const HINT = ["书里训练的一个小模型译了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
-  "A small model that this book trains wrote this translation. The wider a ribbon, the more a word looks there. Cut a look and watch the translation change its mind."];
+const HINT = ["一个小模型译了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
+  "A small model translated this: the wider a ribbon, the more a word looks there. Cut a look and watch the translation change its mind."];
 const TITLE = ["一句话和它的译文；带子越宽，译词看源词看得越多", "A sentence and its translation; the wider a ribbon, the more the word looks there"];
 const PRESS = {
   source: ["回车：谁也不许看这个词", "Enter: no word may look at this one"],
@@ -246,8 +246,10 @@ function render({ model, el: root }) {
         el("button", { type: "button", "data-cut": each.cut, translate: "no", click: () => {
           past.push(model.get("cut"));
           set({ cut: model.get("cut") === each.cut ? "" : each.cut });
-        } }, both(titleOf(each.cut, given())))));
+        } }, svg("svg", { viewBox: "-10 -8 18 16", "aria-hidden": "true", class: "live-cut-scissors" }, scissors(0, 0)),
+        el("span", {}, both(titleOf(each.cut, given()))))));
     }
+    chips.querySelector("button").classList.toggle("live-go", !past.length && !cut); // what to press first
     for (const chip of chips.querySelectorAll("button")) chip.setAttribute("aria-pressed", String(names.includes(chip.dataset.cut)));
     undo.disabled = !past.length;
     over.disabled = !cut;
