@@ -52,6 +52,7 @@ export function connect({ serve, workerSource = "" }) {
     get threaded() { return threaded; },
     open: (name, bytes) => ask({ open: name, bytes }),
     translate: (name, text, options, { onStep, signal } = {}) => ask({ translate: name, text, options }, { onStep, signal }),
+    trace: (name, text, { signal } = {}) => ask({ trace: name, text }, { signal }),
     close: () => (port.terminate ?? port.close).call(port),
   };
 }
