@@ -17,6 +17,7 @@ PARTS = (
     "live.cell_outputs",
     "live.translator",
     "live.cut_a_look",
+    "live.walk",
     "live.models",
     "live.scripts",
 )

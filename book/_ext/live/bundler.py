@@ -9,6 +9,8 @@ from typing import Any
 
 LIVE = Path(__file__).resolve().parents[3] / "src" / "attention_book" / "live"
 STYLES = LIVE / "modules" / "live.css"
+#: Of one widget alone: only the pages that have it load it.
+WALK_STYLES = LIVE / "modules" / "walk.css"
 
 
 @cache

@@ -33,6 +33,27 @@ function drawWidget(widget, examples, place) {
   return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });
 }
 """
+#: A walk goes through a model: its file is opened here as it is in a page.
+WALK = """
+globalThis.TextDecoder ??= class {
+  decode(bytes) {
+    let text = "";
+    for (const byte of bytes) text += "%" + byte.toString(16).padStart(2, "0");
+    return decodeURIComponent(text);
+  }
+};
+function drawWalk(bytes, examples, begin, place) {
+  const { modules } = attentionBookLive, found = modules["widgets/walk"].default;
+  const { finish, readModel } = modules["engine/weights"];
+  const { prepared, traced } = modules["engine/serve"];
+  const file = prepared(finish(readModel(Uint8Array.from(bytes)))), example = JSON.parse(examples);
+  const walk = modules["walk/stories"].stories(file, example);
+  const pass = finish(traced(file, walk[0].text));
+  const given = { example: { ...example, walk }, found: pass, begin };
+  const html = found.still(given).outerHTML;
+  return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });
+}
+"""
 
 
 class WrongState(ValueError):
@@ -68,4 +89,15 @@ def still(figure: str, state: Mapping[str, Any], place: str) -> str:
 def still_widget(widget: str, examples: str, place: str) -> tuple[dict[str, Any], str]:
     """Return the state and the HTML with which a widget begins, of examples in JSON."""
     answer = json.loads(engine(widget).call("drawWidget", widget, examples, place))
+    return answer["begin"], str(answer["html"])
+
+
+def still_walk(
+    model: bytes, example: str, begin: Mapping[str, Any], place: str
+) -> tuple[dict[str, Any], str]:
+    """Return the state and the HTML of a walk through a model, its sentence chosen here."""
+    found = engine("walk")
+    found.eval(bundler().script(["walk/stories"]))
+    found.eval(WALK)
+    answer = json.loads(found.call("drawWalk", list(model), example, dict(begin), place))
     return answer["begin"], str(answer["html"])
