@@ -49,9 +49,9 @@ def translators(seed: int) -> list[str]:
     torch.manual_seed(seed)
     mine = MY.Transformer(*grammar.sizes)
     began = time.process_time()
-    losses = MY.train(mine, grammar.batches())
+    losses = MY.train_model(mine, grammar.batches())
     seconds, last = time.process_time() - began, sum(losses[-125:]) / 125
-    own = [grammar.bleu(MY.translate, mine, split) for split in SPLITS]
+    own = [grammar.bleu(MY.greedy_decode, mine, split) for split in SPLITS]
     began = time.process_time()
     history = trained(RECIPES[name]).reports
     theirs = [held_out_bleu(name, split) for split in SPLITS]
@@ -75,7 +75,7 @@ def writers(seed: int) -> str:
     mine, theirs = MY.Writer(words), xavier_(LanguageModel(config))
     found = []
     for model in (mine, theirs):
-        MY.train(model, batches)
+        MY.train_model(model, batches)
         found.append(f"{perplexity(model.eval(), held_out, held_out != MY.PAD):.3f}")
     slow = BEFORE.Writer(words)
     slow.load_state_dict(mine.state_dict())
@@ -88,7 +88,7 @@ def written(my: Any, model: nn.Module) -> tuple[Tensor, float]:
     """Return texts that a model wrote, and the seconds it took."""
     torch.manual_seed(7)
     began = time.process_time()
-    texts = my.write(model, torch.full((200, 1), MY.BOS), 60, 1.0, 0.95)
+    texts = my.continue_text(model, torch.full((200, 1), MY.BOS), 60, 1.0, 0.95)
     return texts, time.process_time() - began
 
 

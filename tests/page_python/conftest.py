@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.server
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +51,25 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def served(tiny_book: TinyBook) -> Iterator[str]:
+def serve() -> Iterator[Callable[[Path], str]]:
+    """A function that serves a folder and returns its address."""
+    with contextlib.ExitStack() as stack:
+
+        def served(folder: Path) -> str:
+            handler = functools.partial(Quiet, directory=str(folder))
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            stack.enter_context(server)
+            stack.callback(server.shutdown)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield served
+
+
+@pytest.fixture(scope="session")
+def served(tiny_book: TinyBook, serve: Callable[[Path], str]) -> str:
     """The address of the tiny book."""
-    handler = functools.partial(Quiet, directory=str(tiny_book.html))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    return serve(tiny_book.html)
 
 
 @pytest.fixture(scope="session")

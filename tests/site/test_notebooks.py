@@ -13,6 +13,7 @@ import nbformat
 from evidence.code_cells import code_cells
 from parsed import ids, tree
 from website.addresses import read_addresses
+from website.notebooks import OWN_MAGIC
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What would still be MyST.
@@ -20,6 +21,8 @@ RESIDUE = re.compile(
     r"^:{3,}|\{[a-z][\w:+-]*\}(?:`|\Z)|^\([\w-]+\)=$|\{\{|\]\{[.#]|^\{[.#][\w-]|^\s*:[\w-]+: ",
     re.M,
 )
+#: How cells begin that the build does not run: the reader answers in them, or writes.
+ADDED = ("answer(", "%reload_ext ", "%%own_file ")
 CODE = re.compile(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$", re.S)
 
 
@@ -62,7 +65,7 @@ def test_both_languages_run_the_chapters_own_cells(site: Path) -> None:
         cells = [
             c.source
             for c in notebook.cells[1:]
-            if c.cell_type == "code" and c.id != "questions" and not c.source.startswith("answer(")
+            if c.cell_type == "code" and c.id != "questions" and not c.source.startswith(ADDED)
         ]
         cells = [re.sub(r"^# @title (证据|Evidence|准备|Set-up)\n", "", source) for source in cells]
         path = ROOT / "book" / f"{page}.md"
@@ -110,3 +113,14 @@ def test_numbers_are_those_of_the_site(site: Path) -> None:
             if numbers != [found[0] for found in on_site if found]:
                 offenders.append(f"{language}/{page}: {word[language]} {numbers}")
     assert not offenders
+
+
+def test_every_step_of_the_readers_file_has_a_cell_to_write_it_in(site: Path) -> None:
+    found = {"zh": [], "en": []}
+    for language, page, notebook in notebooks(site):
+        sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        for place, source in enumerate(sources):
+            if step := re.match(r"%%own_file (\d+)\n# ", source):
+                assert sources[place - 1] == OWN_MAGIC, page
+                found[language].append(int(step[1]))
+    assert sorted(found["zh"]) == sorted(found["en"]) == list(range(1, 17))

@@ -1,7 +1,8 @@
 """``{own-file}``: a step of the reader's own file: its task, how to check it, the folded solution.
 
-Without a number, ``:plan:`` lists all steps, and ``:whole:`` shows the finished file. Tasks
-and code are the package's, ``src/attention_book/course/own_file/``, read without importing it:
+Without a number, ``:plan:`` lists all steps, ``:whole:`` shows the finished file, and ``:write:``
+is where the page's script puts an editor of the whole file, as it does into each step. Tasks and
+code are the package's, ``src/attention_book/course/own_file/``, read without importing it:
 what the box says is what the checker asks for.
 """
 
@@ -33,10 +34,10 @@ PAGE = "own-file"
 
 HEAD = Bilingual("你自己的文件，第 {} 步", "Your own file, step {}")
 CHECK = Bilingual(
-    "写进你的 `my_attention.py`，再检查：`{}`。还没有这份文件，或者跳过了几步？见"
+    "写进你的 `my_attention.py`，再检查；在终端里是 `{}`。还没有这份文件，或者跳过了几步？见"
     "{{doc}}`own-file`。",
-    "Write it into your `my_attention.py` and check it: `{}`. No file yet, or steps left out? See"
-    " {{doc}}`own-file`.",
+    "Write it into your `my_attention.py` and check it; in a terminal that is `{}`. No file yet,"
+    " or steps left out? See {{doc}}`own-file`.",
 )
 COMMAND = "attention-book course check --step {}"
 SOLUTION = Bilingual("这一步之后多出的代码", "What this step adds")
@@ -70,11 +71,15 @@ class SolutionFold(nodes.General, nodes.Element):
 
 
 class OwnFile(SphinxDirective):
-    """``{own-file} 7``; without a number ``:whole:`` or ``:plan:``."""
+    """``{own-file} 7``; without a number ``:whole:``, ``:plan:`` or ``:write:``."""
 
     optional_arguments = 1
     has_content = False
-    option_spec: ClassVar = {"whole": directives.flag, "plan": directives.flag}
+    option_spec: ClassVar = {
+        "whole": directives.flag,
+        "plan": directives.flag,
+        "write": directives.flag,
+    }
 
     def run(self) -> list[nodes.Node]:
         for file in SOURCES:
@@ -86,6 +91,8 @@ class OwnFile(SphinxDirective):
             return [box]
         if "plan" in self.options and not self.arguments:
             return self.plan(steps)
+        if "write" in self.options and not self.arguments:
+            return [nodes.container(classes=["own-file"], ids=["own-file-write"])]
         number = self.arguments[0] if self.arguments else ""
         if not number.isascii() or not number.isdigit() or not 1 <= int(number) <= len(steps):
             return self.complain(f"expected a step from 1 to {len(steps)}, got {number!r}")

@@ -79,7 +79,16 @@ def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
 def has_python(doctree: nodes.document) -> bool:
     """Whether a page has a box, or a cell that runs in it."""
     marked = (cells.MARK in each["classes"] for each in doctree.findall(nodes.container))
-    return any(marked) or next(doctree.findall(PagePython), None) is not None
+    return any(marked) or next(doctree.findall(is_box), None) is not None
+
+
+def is_box(node: nodes.Node) -> bool:
+    """Whether the script has something to open here: an exercise, a step of the reader's file."""
+    if isinstance(node, PagePython):
+        return True
+    if not isinstance(node, nodes.container) or "own-file" not in node["classes"]:
+        return False
+    return bool(node["ids"]) and not missing()
 
 
 def reasons() -> dict[str, Bilingual]:

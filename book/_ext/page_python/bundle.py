@@ -18,6 +18,8 @@ LEFT_OUT = ("cli", "runs", "live", "conformance", "plotting", "course/grading")
 CATALOGUE = "attention_book.course.exercises.catalogue"
 CHECKING = "attention_book/course/exercises/checking.py"
 INSIDE = Path(__file__).parent / "inside"
+#: What the package reads at run time of what a page uses, beside its modules.
+DATA = ("course/own_file/steps.toml", "course/own_file/my_attention.txt")
 
 LAZY = """
 _WHERE = {where!r}
@@ -58,6 +60,7 @@ def bundle(package: Path, torch: Path) -> bytes:
     files = {f"attention_book/{name}": text for name, text in sources(package, LEFT_OUT)}
     files |= {name: lazily(name, text, files) for name, text in files.items()}
     files[CHECKING] = with_lazy_registry(files[CHECKING], exercises_of(package))
+    files |= {f"attention_book/{name}": (package / name).read_text("utf8") for name in DATA}
     files |= {f"torch/{name}": text for name, text in sources(torch)}
     files |= dict(sources(INSIDE))
     packed = io.BytesIO()
@@ -70,7 +73,8 @@ def bundle(package: Path, torch: Path) -> bytes:
 def paths(package: Path, torch: Path) -> list[Path]:
     """Return all files that the archive is made of."""
     folders = (package, torch, INSIDE)
-    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+    found = [path for folder in folders for path in folder.rglob("*.py")]
+    return sorted([*found, *(package / name for name in DATA)])
 
 
 def sources(folder: Path, left_out: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:

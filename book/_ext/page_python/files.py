@@ -9,11 +9,14 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
+import importlib.util
 import json
 import re
 import shutil
+import tomllib
 from pathlib import Path
 
+from bilingual.marks import LANGUAGES
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
@@ -29,6 +32,8 @@ TORCH = REPOSITORY / "book" / "page_torch"
 ENGINE = HERE / "engine"
 STATIC = HERE / "static"
 SCRIPTS = ("python", "editor", "box")
+#: The steps of the reader's own file, and the module that cuts the file of each.
+OWN_FILE = PACKAGE / "course" / "own_file"
 #: What pages do without in what they load at once: comments, and the blanks that lines begin with.
 COMMENT = re.compile(r"^ *(?://|/\*)[^\n]*\n|^ +", re.M)
 #: What every build needs, and where it comes from.
@@ -94,12 +99,38 @@ def write_files(static: Path) -> None:
     parts = [(STATIC / f"{name}.js").read_text(encoding="utf8") for name in SCRIPTS]
     script = "\n".join([f"pagePython.files = {known};", *parts])
     (static / "page_python" / "box.js").write_text(script, encoding="utf8")
+    own_file = own_file_script()
+    (static / "page_python" / "own_file.js").write_text(own_file, encoding="utf8")
     shutil.copy(STATIC / "box.css", static / "page_python")
-    version = hashlib.sha256(script.encode()).hexdigest()[:8]
+    version = hashlib.sha256((script + own_file).encode()).hexdigest()[:8]
     for kind in ("js", "css"):
         text = COMMENT.sub("", (STATIC / f"start.{kind}").read_text(encoding="utf8"))
         text = text.replace("VERSION", version)
         (static / f"page_python.{kind}").write_text(text, encoding="utf8")
+
+
+def own_file_script() -> str:
+    """Return the script that a page loads when a reader opens the file of their own.
+
+    It begins with the worked file as of each step, in both languages, and where the steps stand.
+    """
+    spec = importlib.util.spec_from_file_location("own_file_source", OWN_FILE / "source.py")
+    assert spec is not None
+    assert spec.loader is not None
+    source = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(source)  # it imports nothing of the package
+    known: set[str] = set()
+    steps = []
+    for row in tomllib.loads((OWN_FILE / "steps.toml").read_text(encoding="utf8"))["step"]:
+        names = [name for name in row["names"] if "." not in name and name not in known]
+        known.update(names)
+        title = [row["title"][language] for language in LANGUAGES]
+        steps.append({"page": row["chapter"], "title": title, "names": names})
+    numbers = range(1, len(steps) + 1)
+    texts = {each: [source.file_at(n, each) for n in numbers] for each in LANGUAGES}
+    data = json.dumps({"steps": steps, "texts": texts}, ensure_ascii=False)
+    script = (STATIC / "own_file.js").read_text(encoding="utf8")
+    return f"pagePython.ownFile = {data};\n{script}"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

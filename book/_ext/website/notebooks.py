@@ -73,6 +73,17 @@ ANSWER_HERE = Bilingual(
     " Below each question is a cell `answer(…)`. Put your answer in place of `...` and run it, and"
     " the book replies.",
 )
+#: A step of the reader's own file, and the cells in which it is written and checked
+#: (``attention_book.course.own_file.in_notebook``, which a test compares the words with).
+OWN_STEP = re.compile(r"\['own-file-(\d+)'\]")
+OWN_MAGIC = "%reload_ext attention_book.course.own_file.in_notebook"
+OWN_STUB = Bilingual(
+    "# 写在这里再运行：这些定义会进入 my_attention.py（同名的被换掉，其余不动），然后检查。\n"
+    "# 也可以直接改那份文件；这一格空着运行，就只检查。",
+    "# Write here and run: the definitions go into my_attention.py (those with the same name are\n"
+    "# replaced, nothing else is touched), and the file is checked. Or edit the file itself: an\n"
+    "# empty cell only checks it.",
+)
 #: Colab shows a folded cell by the title in its first line: a comment, which changes no result.
 TITLES = {
     "evidence": Bilingual("# @title 证据\n", "# @title Evidence\n"),
@@ -184,6 +195,8 @@ class Page:
             yield from self.cell(node)
         elif "question" in node["classes"]:
             yield from ("---", *self.question(node), "---")
+        elif "own-file" in node["classes"] and OWN_STEP.match(str(node["ids"])):
+            yield from self.own_step(node)
         else:
             yield from self.inside(node)
 
@@ -196,6 +209,16 @@ class Page:
             if found and type(child).__name__ == "AnswerFold":
                 self.questions[found["id"]] = found
                 yield Code(ANSWERING.format(name=found["id"]), folded=False)
+            yield from self.blocks(child)
+
+    def own_step(self, node: nodes.container) -> Blocks:
+        """Yield a step of the reader's own file, a cell to write it in, and its folded code."""
+        step = OWN_STEP.match(str(node["ids"]))
+        assert step
+        for child in node.children:
+            if type(child).__name__ == "SolutionFold":
+                yield Code(OWN_MAGIC, folded=True)
+                yield Code(f"%%own_file {step[1]}\n{self.say(OWN_STUB)}", folded=False)
             yield from self.blocks(child)
 
     def cell(self, node: nodes.container) -> Blocks:

@@ -217,7 +217,7 @@ def _run(path: str, limit: float) -> None:
     model = my.Transformer(*grammar.sizes)
     batches = grammar.batches()
     began = time.perf_counter()
-    my.train(copy.deepcopy(model), batches[:_TIMED])
+    my.train_model(copy.deepcopy(model), batches[:_TIMED])
     seconds = (time.perf_counter() - began) / _TIMED * len(batches)
     note(
         Bilingual(
@@ -226,7 +226,7 @@ def _run(path: str, limit: float) -> None:
         )
     )
     began = time.perf_counter()
-    losses = my.train(model, _Counted(batches))
+    losses = my.train_model(model, _Counted(batches))
     seconds, last = time.perf_counter() - began, sum(losses[-100:]) / 100
     tell(
         Bilingual(
@@ -248,10 +248,10 @@ def _run(path: str, limit: float) -> None:
 
 def _translate(my: Any, model: Any, grammar: Grammar) -> None:
     """Tell a few translations of sentences that the training has not seen, and the score of all."""
-    written = grammar.translations(my.translate, model)
+    written = grammar.translations(my.greedy_decode, model)
     for pair, words in list(zip(grammar.pairs["random"], written, strict=True))[:_SHOWN]:
         tell(f"  {' '.join(pair.source)}\n    {visible(' '.join(words))}")
-    score = grammar.bleu(my.translate, model)
+    score = grammar.bleu(my.greedy_decode, model)
     tell(
         Bilingual(
             f"没见过的 {len(written)} 句：BLEU {score:.1f}",
@@ -264,7 +264,10 @@ def _reports(my: Any, reached: int) -> Iterator[Report]:
     """Hold the file's attention, and its language model, to the laws that any attention obeys."""
     yield examine(
         Kernel(
-            lambda q, k, v, mask: my.attend(q, k, v, mask), halves=(), compiles=False, name="attend"
+            lambda q, k, v, mask: my.qkv_attention(q, k, v, mask),
+            halves=(),
+            compiles=False,
+            name="attend",
         )
     )
     if reached < _WRITES:

@@ -56,15 +56,25 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
         "-math.inf).softmax(-1)\n    return w.masked_fill(~mask, 0)",
         "-1e9).softmax(-1)\n    return w",
     ),
-    (3, "pool-without-mask", "return weights(scores, mask) @ v", "return weights(scores) @ v"),
+    (
+        3,
+        "pooling-without-mask",
+        "return attention_weights(scores, mask) @ v",
+        "return attention_weights(scores) @ v",
+    ),
     (3, "top-left", ".tril(m - n)", ".tril()"),
     (3, "without-itself", ".tril(m - n)", ".tril(m - n - 1)"),
     (3, "mask-not-boolean", "dtype=torch.bool)", "dtype=torch.float)"),
-    (3, "real-without-axis", "(ids != PAD).unsqueeze(-2)", "ids != PAD"),
+    (3, "padding-mask-without-axis", "(ids != PAD).unsqueeze(-2)", "ids != PAD"),
     (4, "no-scale", "q @ k.mT / math.sqrt(q.shape[-1])", "q @ k.mT"),
     (4, "scale-without-root", "/ math.sqrt(q.shape[-1])", "/ q.shape[-1]"),
     (4, "scale-by-keys", "/ math.sqrt(q.shape[-1])", "/ math.sqrt(k.shape[-2])"),
-    (4, "attend-without-mask", "pool(dot(q, k), v, mask)", "pool(dot(q, k), v)"),
+    (
+        4,
+        "attend-without-mask",
+        "attention_pooling(scaled_dot_product(q, k), v, mask)",
+        "attention_pooling(scaled_dot_product(q, k), v)",
+    ),
     (4, "transposed", "q @ k.mT / math.sqrt(q.shape[-1])", "k @ q.mT / math.sqrt(q.shape[-1])"),
     (4, "error", "q @ k.mT", "q @ k.transpose(0, 1)"),
     (5, "no-own-share", "w * (g @ v.mT - (g * o).sum(-1, keepdim=True))", "w * (g @ v.mT)"),
@@ -79,8 +89,8 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         5,
         "backward-without-mask",
-        "    w = weights(dot(q, k), mask)\n    o",
-        "    w = weights(dot(q, k))\n    o",
+        "    w = attention_weights(scaled_dot_product(q, k), mask)\n    o",
+        "    w = attention_weights(scaled_dot_product(q, k))\n    o",
     ),
     (6, "not-shifted", "return target[:, :-1], target[:, 1:]", "return target, target"),
     (6, "loss-counts-padding", "-log_p[target != PAD].mean()", "-log_p.mean()"),
@@ -95,8 +105,8 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         7,
         "look-without-mask",
-        "pool(self.w_v(hidden).mT, h, mask)[:, 0]",
-        "pool(self.w_v(hidden).mT, h)[:, 0]",
+        "attention_pooling(self.w_v(hidden).mT, h, mask)[:, 0]",
+        "attention_pooling(self.w_v(hidden).mT, h)[:, 0]",
     ),
     (
         7,
@@ -114,7 +124,7 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         7,
         "look-over-batch",
-        "return pool(self.w_v(hidden).mT, h, mask)[:, 0]",
+        "return attention_pooling(self.w_v(hidden).mT, h, mask)[:, 0]",
         "return (self.w_v(hidden).softmax(0) * h).sum(1)",
     ),
     (7, "look-no-pairs", "self.W_q(s)[:, None]", "self.W_q(s)"),
@@ -122,8 +132,8 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         8,
         "queries-from-y",
-        "attend(self.W_q(x), self.W_k(y), self.W_v(y), mask)",
-        "attend(self.W_q(y), self.W_k(x), self.W_v(x), mask)",
+        "qkv_attention(self.W_q(x), self.W_k(y), self.W_v(y), mask)",
+        "qkv_attention(self.W_q(y), self.W_k(x), self.W_v(x), mask)",
     ),
     (8, "keys-as-values", "self.W_v(y), mask)", "self.W_k(y), mask)"),
     (8, "attention-without-mask", "self.W_v(y), mask)", "self.W_v(y))"),
@@ -148,14 +158,14 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         9,
         "scale-of-all",
-        "self.W_o(merge(attend(q, k, v, mask)))",
-        "self.W_o(merge(attend(q / math.sqrt(self.heads), k, v, mask)))",
+        "self.W_o(concat_heads(qkv_attention(q, k, v, mask)))",
+        "self.W_o(concat_heads(qkv_attention(q / math.sqrt(self.heads), k, v, mask)))",
     ),
     (
         9,
         "no-output-map",
-        "return self.W_o(merge(attend(q, k, v, mask)))",
-        "return merge(attend(q, k, v, mask))",
+        "return self.W_o(concat_heads(qkv_attention(q, k, v, mask)))",
+        "return concat_heads(qkv_attention(q, k, v, mask))",
     ),
     (
         10,
@@ -204,41 +214,51 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         12,
         "embedding-not-scaled",
-        "self.embed(ids) * math.sqrt(d) + positions",
-        "self.embed(ids) + positions",
+        "self.embed(ids) * math.sqrt(d)",
+        "self.embed(ids)",
     ),
-    (12, "no-positions", " * math.sqrt(d) + positions(n, d)", " * math.sqrt(d)"),
+    (12, "no-positions", "        x = x + positional_encoding(n, d)\n", ""),
     (12, "layers-in-list", "nn.ModuleList(layers)", "list(layers)"),
     (
         12,
         "layers-shared",
-        "(Layer(d, heads, d_ff, cross) for _ in range(depth))",
-        "[Layer(d, heads, d_ff, cross)] * depth",
+        "(TransformerLayer(*sizes) for _ in range(depth))",
+        "[TransformerLayer(*sizes)] * depth",
     ),
     (12, "no-last-norm", "        return self.norm(x)", "        return x"),
     (
         13,
         "no-causal-mask",
-        "self.decoder(target, causal(n, n), memory, memory_mask)",
+        "self.decoder(target, future_mask(n, n), memory, memory_mask)",
         "self.decoder(target, None, memory, memory_mask)",
     ),
-    (13, "encoder-sees-padding", "self.encoder(source, real(source))", "self.encoder(source)"),
-    (13, "memory-mask-lost", "causal(n, n), memory, memory_mask)", "causal(n, n), memory)"),
+    (
+        13,
+        "encoder-sees-padding",
+        "self.encoder(source, padding_mask(source))",
+        "self.encoder(source)",
+    ),
+    (
+        13,
+        "memory-mask-lost",
+        "future_mask(n, n), memory, memory_mask)",
+        "future_mask(n, n), memory)",
+    ),
     (
         13,
         "encoder-causal",
-        "self.encoder(source, real(source))",
-        "self.encoder(source, causal(source.shape[1], source.shape[1]))",
+        "self.encoder(source, padding_mask(source))",
+        "self.encoder(source, future_mask(source.shape[1], source.shape[1]))",
     ),
     (13, "no-readout", "return self.readout(x)", "return x"),
     (14, "gradients-pile-up", "        adam.zero_grad()\n", ""),
     (14, "no-clipping", "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n", ""),
-    (14, "not-shifted", "read, want = shifted(target)", "read, want = target, target"),
+    (14, "not-shifted", "read, want = teacher_forcing(target)", "read, want = target, target"),
     (14, "rate-late", "enumerate(batches, 1)", "enumerate(batches)"),
     (14, "rate-jumps-half", "(steps + 1 - step) / (steps + 1 - warmup)", "(steps - step) / steps"),
     (14, "writes-after-end", "new.masked_fill(ended, PAD)", "new"),
     (14, "first-place-read", "mask)[:, -1:].argmax(-1)", "mask)[:, :1].argmax(-1)"),
-    (15, "no-causal-mask", "self.decoder(ids, causal(n, n))", "self.decoder(ids)"),
+    (15, "no-causal-mask", "self.decoder(ids, future_mask(n, n))", "self.decoder(ids)"),
     (15, "sorted-ids", "return ids.gather(-1, p.multinomial(1))", "return p.multinomial(1)"),
     (
         15,
@@ -250,12 +270,18 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         15,
         "write-prompt-only",
-        "    for _ in range(n):\n        new = sample(model(ids)[:, -1], temperature, top_p)\n",
+        "    for _ in range(n):\n"
+        "        new = sample_next(model(ids)[:, -1], temperature, top_p)\n",
         "    logits = model(ids)[:, -1]\n"
         "    for _ in range(n):\n"
-        "        new = sample(logits, temperature, top_p)\n",
+        "        new = sample_next(logits, temperature, top_p)\n",
     ),
-    (16, "positions-restart", "positions(n, d, past(cache))", "positions(n, d)"),
+    (
+        16,
+        "positions-restart",
+        "positional_encoding(n, d, n_past(cache))",
+        "positional_encoding(n, d)",
+    ),
     (
         16,
         "cache-lost",
@@ -276,8 +302,9 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         16,
         "top-left",
-        "self.decoder(ids, causal(n, past(cache) + n), cache=cache)",
-        "self.decoder(ids, torch.ones(n, past(cache) + n, dtype=torch.bool).tril(), cache=cache)",
+        "        x = self.decoder(ids, future_mask(n, n_past(cache) + n), cache=cache)",
+        "        mask = torch.ones(n, n_past(cache) + n, dtype=torch.bool).tril()\n"
+        "        x = self.decoder(ids, mask, cache=cache)",
     ),
     # planted before anybody looked whether they were named
     (
@@ -287,14 +314,19 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
         "    w = (scores - scores.max()).exp()\n    w = w / w.sum()",
     ),
     (1, "log-for-weights", "    w = scores.softmax(-1)", "    w = scores.log_softmax(-1)"),
-    (2, "queries-and-keys-swapped", "pool(gaussian(x, xs, w), ys)", "pool(gaussian(xs, x, w), ys)"),
-    (3, "real-hides-eos", "ids != PAD", "ids != EOS"),
+    (
+        2,
+        "queries-and-keys-swapped",
+        "(gaussian_scores(x, xs, w), ys)",
+        "(gaussian_scores(xs, x, w), ys)",
+    ),
+    (3, "padding-mask-hides-eos", "ids != PAD", "ids != EOS"),
     (6, "loss-without-eos", "log_p[target != PAD]", "log_p[(target != PAD) & (target != EOS)]"),
     (
         4,
         "returns-weights",
-        "    return pool(dot(q, k), v, mask)",
-        "    return weights(dot(q, k), mask)",
+        "    return attention_pooling(scaled_dot_product(q, k), v, mask)",
+        "    return attention_weights(scaled_dot_product(q, k), mask)",
     ),
     (
         5,
@@ -305,14 +337,14 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
     (
         7,
         "look-keys-as-values",
-        "return pool(self.w_v(hidden).mT, h, mask)",
-        "return pool(self.w_v(hidden).mT, self.W_k(h), mask)",
+        "return attention_pooling(self.w_v(hidden).mT, h, mask)",
+        "return attention_pooling(self.w_v(hidden).mT, self.W_k(h), mask)",
     ),
     (
         8,
         "maps-swapped",
-        "attend(self.W_q(x), self.W_k(y), self.W_v(y), mask)",
-        "attend(self.W_k(x), self.W_q(y), self.W_v(y), mask)",
+        "qkv_attention(self.W_q(x), self.W_k(y), self.W_v(y), mask)",
+        "qkv_attention(self.W_k(x), self.W_q(y), self.W_v(y), mask)",
     ),
     (9, "mask-axis-misplaced", "mask.unsqueeze(-3)", "mask.unsqueeze(1)"),
     (
@@ -349,7 +381,12 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
         "self.cross(self.norm_2(x), memory, memory_mask)",
         "self.cross(self.norm_2(x), memory, memory_mask, cache)",
     ),
-    (16, "past-counts-calls", 'cache["past"] = past(cache) + n', 'cache["past"] = past(cache) + 1'),
+    (
+        16,
+        "past-counts-calls",
+        'cache["past"] = n_past(cache) + n',
+        'cache["past"] = n_past(cache) + 1',
+    ),
 )
 
 #: The step that breaks, the step at which it is edited, the definition, the text before and after.
@@ -357,15 +394,15 @@ LATER: tuple[tuple[int, int, str, str, str], ...] = (
     (
         1,
         3,
-        "pool",
-        "return weights(scores, mask) @ v",
+        "attention_pooling",
+        "return attention_weights(scores, mask) @ v",
         "return scores.masked_fill(~mask, -math.inf).softmax(-1) @ v if mask is not None else"
-        " weights(scores.mT).mT @ v",
+        " attention_weights(scores.mT).mT @ v",
     ),
     (
         3,
         9,
-        "weights",
+        "attention_weights",
         "    w = scores.masked_fill(~mask, -math.inf).softmax(-1)\n"
         "    return w.masked_fill(~mask, 0)",
         "    return scores.masked_fill(~mask, -1e9).softmax(-1)",
@@ -373,16 +410,16 @@ LATER: tuple[tuple[int, int, str, str, str], ...] = (
     (
         4,
         8,
-        "dot",
+        "scaled_dot_product",
         "return q @ k.mT / math.sqrt(q.shape[-1])",
         "return q @ k.mT / math.sqrt(k.shape[-2])",
     ),
-    (8, 9, "Attention", "y = x if y is None else y", "y = x"),
-    (8, 16, "Attention", "            mask = mask.unsqueeze(-3)", "            mask = None"),
+    (8, 9, "AttentionLayer", "y = x if y is None else y", "y = x"),
+    (8, 16, "AttentionLayer", "            mask = mask.unsqueeze(-3)", "            mask = None"),
     (
         10,
         16,
-        "positions",
+        "positional_encoding",
         "torch.arange(start, start + n)[:, None]",
         "torch.arange(start, n)[:, None] + 1",
     ),
@@ -390,8 +427,8 @@ LATER: tuple[tuple[int, int, str, str, str], ...] = (
         13,
         16,
         "Transformer",
-        "mask = causal(n, past(cache) + n)",
-        "mask = causal(n, past(cache) + n) if cache else None",
+        "mask = future_mask(n, n_past(cache) + n)",
+        "mask = future_mask(n, n_past(cache) + n) if cache else None",
     ),
-    (14, 16, "translate", "new.masked_fill(ended, PAD)", "new"),
+    (14, 16, "greedy_decode", "new.masked_fill(ended, PAD)", "new"),
 )

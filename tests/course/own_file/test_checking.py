@@ -50,36 +50,52 @@ def test_a_later_edit_that_breaks_an_earlier_step_is_found(
 def test_a_step_that_never_held_was_broken_by_no_later_edit(file: Path) -> None:
     file.write_text(file_at(2), encoding="utf8")
     assert check_file(2, file)
-    file.write_text(edited(3, "return weights(scores, mask) @ v", "return weights(scores) @ v"))
+    file.write_text(
+        edited(
+            3, "return attention_weights(scores, mask) @ v", "return attention_weights(scores) @ v"
+        )
+    )
     verdict = check_file(3, file, language="en")
-    assert (verdict.broken, verdict.mistake) == (3, "pool-without-mask")
+    assert (verdict.broken, verdict.mistake) == (3, "pooling-without-mask")
     assert "held before" not in str(verdict)
 
 
 GOOD = file_at(4)
-PAST = "\n\ndef past(cache):\n    return 0\n"
+PAST = "\n\ndef n_past(cache):\n    return 0\n"
 # The file, the step, and what is said of it in English.
 ODD: dict[str, tuple[str, int, str]] = {
-    "empty": ("", 1, "no `def pool(scores, v)`"),
-    "no colon": ("def pool(scores, v)\n    return scores\n", 1, "ends with a colon"),
-    "full width": ("def pool(scores，v):\n    return scores\n", 1, "full-width"),
-    "indentation": ("def pool(scores, v):\nw = scores\n", 1, "indentation"),
-    "open bracket": ("def pool(scores, v):\n    return (scores @ v\n", 1, "bracket"),
+    "empty": ("", 1, "no `def attention_pooling(scores, v)`"),
+    "no colon": ("def attention_pooling(scores, v)\n    return scores\n", 1, "ends with a colon"),
+    "full width": ("def attention_pooling(scores，v):\n    return scores\n", 1, "full-width"),
+    "indentation": ("def attention_pooling(scores, v):\nw = scores\n", 1, "indentation"),
+    "open bracket": ("def attention_pooling(scores, v):\n    return (scores @ v\n", 1, "bracket"),
     "pasted marks": (changes(3), 3, "mark of the comparison"),
     "null byte": ("PAD = 0\0\n", 1, "is not Python"),
-    "other name": ("def pooling(scores, v):\n    return scores\n", 1, "You have `pooling`"),
-    "signature": ("def pool(v):\n    return v\n", 1, "should take `pool(scores, v)`"),
-    "no return": ("def pool(scores, v):\n    w = scores @ v\n", 1, "a `return` missing"),
+    "other name": (
+        "def attention_pool(scores, v):\n    return scores\n",
+        1,
+        "You have `attention_pool`",
+    ),
+    "signature": (
+        "def attention_pooling(v):\n    return v\n",
+        1,
+        "should take `attention_pooling(scores, v)`",
+    ),
+    "no return": (
+        "def attention_pooling(scores, v):\n    w = scores @ v\n",
+        1,
+        "a `return` missing",
+    ),
     "no import": (GOOD.replace("import math\n", ""), 3, "import"),
     "no mask in pool": (
-        GOOD.replace("def pool(scores, v, mask=None)", "def pool(scores, v)").replace(
-            "weights(scores, mask) @ v", "weights(scores) @ v"
-        ),
+        GOOD.replace(
+            "def attention_pooling(scores, v, mask=None)", "def attention_pooling(scores, v)"
+        ).replace("weights(scores, mask) @ v", "weights(scores) @ v"),
         3,
         "no argument `mask`",
     ),
     "no mask in attend": (
-        GOOD.replace("def attend(q, k, v, mask=None)", "def attend(q, k, v)").replace(
+        GOOD.replace("def qkv_attention(q, k, v, mask=None)", "def qkv_attention(q, k, v)").replace(
             "v, mask)", "v)"
         ),
         4,
@@ -95,29 +111,36 @@ ODD: dict[str, tuple[str, int, str]] = {
         3,
         "Did you mean `masked_fill`",
     ),
-    "misspelt name": (GOOD.replace("pool(dot(q", "pool(dots(q"), 4, "`dot`"),
-    "stops at the top": (GOOD + "\nprint(attend(1, 2, 3))\n", 4, "stops at line"),
+    "misspelt name": (
+        GOOD.replace("(scaled_dot_product(q", "(scaled_dot_products(q"),
+        4,
+        "`scaled_dot_product`",
+    ),
+    "stops at the top": (GOOD + "\nprint(qkv_attention(1, 2, 3))\n", 4, "stops at line"),
     "leaves": (GOOD + "\nexit()\n", 4, "stops at line"),
     "leaves when called": (
         GOOD.replace("    w = scores", "    exit()\n    w = scores"),
         3,
         "raises",
     ),
-    "not done yet": (file_at(3), 4, "has no `def dot(q, k)` yet"),
+    "not done yet": (file_at(3), 4, "has no `def scaled_dot_product(q, k)` yet"),
     "half done": (
-        file_at(3).split("def causal")[0],
+        file_at(3).split("def future_mask")[0],
         3,
-        "right so far; the file has no `def causal",
+        "right so far; the file has no `def future_mask",
     ),
     "half done, wrong": (
-        file_at(3).split("def causal")[0].replace("return w.masked_fill(~mask, 0)", "return w"),
+        file_at(3)
+        .split("def future_mask")[0]
+        .replace("return w.masked_fill(~mask, 0)", "return w"),
         3,
         "NaN",
     ),
     "name of a variable": (
         GOOD.replace(
-            "    return weights(scores, mask) @ v",
-            "    weights = weights(scores, mask)\n    return weights @ v",
+            "    return attention_weights(scores, mask) @ v",
+            "    attention_weights = attention_weights(scores, mask)\n"
+            "    return attention_weights @ v",
         ),
         3,
         "rename the variable",
@@ -130,11 +153,11 @@ ODD: dict[str, tuple[str, int, str]] = {
     ),
     "no cache": (
         file_at(15)
-        .replace("def positions(n, d)", "def positions(n, d, start=0)")
+        .replace("def positional_encoding(n, d)", "def positional_encoding(n, d, start=0)")
         .replace("torch.arange(n)", "torch.arange(start, start + n)")
         + PAST,
         16,
-        "`Attention.forward` should take",
+        "`AttentionLayer.forward` should take",
     ),
     ".T in a batch": (GOOD.replace("k.mT", "k.T"), 4, ".mT"),
     "float mask": (GOOD.replace(", dtype=torch.bool", ""), 3, "boolean"),
@@ -230,18 +253,19 @@ def test_nothing_is_remembered_of_a_file_that_does_not_hold_or_where_nobody_may_
 
 def test_a_learner_goes_from_an_empty_file_through_two_steps(file: Path) -> None:
     """What is said on the way, as somebody would go who has only the tasks."""
-    average = "def pool(scores, v):\n    w = torch.softmax(scores, dim={})\n    return w @ v\n"
+    head = "def attention_pooling(scores, v):\n"
+    average = head + "    w = torch.softmax(scores, dim={})\n    return w @ v\n"
     first = "import torch\n\n" + average
-    second = "\ndef gaussian(q, k, w=1.0):\n    return -(({} - k) * w) ** 2 / 2\n"
-    estimate = "\ndef nadaraya_watson(x, xs, ys, w=1.0):\n"
-    third = estimate + "    return pool(gaussian(x, xs, w), ys{})\n"
+    second = "\ndef gaussian_scores(q, k, w=1.0):\n    return -(({} - k) * w) ** 2 / 2\n"
+    estimate = "\ndef kernel_regression(x, xs, ys, w=1.0):\n"
+    third = estimate + "    return attention_pooling(gaussian_scores(x, xs, w), ys{})\n"
     right = first.format(-1) + second.format("q[:, None]")
     saves = [
         (1, first.format(1).replace("import torch\n", ""), "import is missing"),
         (1, first.format(1), "axis is fixed as 1"),
         (1, first.format(-1), "step 1 holds"),
         (2, first.format(-1) + second.format("q"), "Every q meets every k"),
-        (2, right, "`gaussian`: right so far"),
+        (2, right, "`gaussian_scores`: right so far"),
         (2, right + third.format(".reshape(-1, 1)"), "an axis of size 1 too many"),
         (2, right + third.format(""), "steps 1 to 2 hold"),
     ]

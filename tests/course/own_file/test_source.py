@@ -61,7 +61,7 @@ def test_the_worked_file_keeps_the_laws_of_a_step_from_that_step_on(step: Step) 
 
 def test_the_step_that_a_file_has_reached_is_read_from_its_names() -> None:
     assert [reached(file_at(step)) for step in range(LAST + 1)] == [1, *range(1, LAST + 1)]
-    assert reached("def pool(:") == 1
+    assert reached("def attention_pooling(:") == 1
 
 
 def test_every_slip_has_a_hint_and_shows_on_some_input() -> None:
@@ -98,7 +98,7 @@ def test_the_tasks_name_what_the_checker_asks_for() -> None:
 def test_changes_show_what_comes_and_what_goes() -> None:
     shown = changes(3)
     assert "-    w = scores.softmax(-1)  # each row becomes weights" in shown.splitlines()
-    assert "+def causal(n, m):  # the last n of m places -> (n, m)" in shown.splitlines()
+    assert "+def future_mask(n, m):  # the last n of m places -> (n, m)" in shown.splitlines()
     for step in range(1, LAST + 1):
         gone = {line[1:] for line in changes(step).splitlines() if line.startswith("-")}
         assert gone <= set(file_at(step - 1).splitlines())

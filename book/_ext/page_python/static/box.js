@@ -59,18 +59,70 @@
     return (error ? failure(error) : html || (printed ? "" : `<p class="py-note">${both("nothing")}</p>`)) + note;
   };
 
-  // ---- one box ------------------------------------------------------------------------------------
-  const markup = (name, title, isCell) => `
-<p class="py-title" id="${name}-label">${both(title)}</p>
+  // ---- running, in the box of an exercise or a cell and in that of the reader's own file -------------
+  const button = (name, words = "", more = "") => `<button class="py-${name}" type="button"${more}>${words}</button>`;
+  /** What runs: its buttons, then (`rest`) others; where output and verdict come. */
+  const markup = (name, title, rest) => `
+<p class="py-title" id="${name}-label">${title}</p>
 <div class="py-place"></div>
-<div class="py-row"><button class="py-run" type="button"></button><button class="py-stop" type="button" hidden>${both("stop")}</button><button class="py-reset" type="button">${both("reset")}</button><button class="py-copy" type="button">${both("copy")}</button>${isCell ? `<button class="py-close" type="button">${both("close")}</button>` : ""}</div>
+<div class="py-row">${button("run")}${button("stop", both("stop"), " hidden")}${rest}</div>
 <p class="py-note" id="${name}-keys">${both("keys")}</p>
 <div class="py-progress" hidden></div>
 <p class="py-status" role="status"></p>
 <pre class="py-out" tabindex="0" hidden></pre>
 <div class="py-result" aria-live="polite"></div>`;
-  const runButtons = new Set();
-  const label = () => runButtons.forEach((button) => { button.innerHTML = both(isReady() ? "run" : "first"); });
+  const runButtons = new Map();
+  const label = () => runButtons.forEach((words, each) => { each.innerHTML = words(isReady()); });
+
+  /** Bring markup to life: `code()` is the text to run, `words(ready)` what the button says, `done(found)` is called with
+      what came. Returns the parts, `go`, and `empty`, which clears what was said. */
+  const bench = (box, part, { code, words, done }) => {
+    const names = ["place", "run", "stop", "progress", "status", "out", "result"];
+    const parts = Object.fromEntries(names.map((each) => [each, part.querySelector(`.py-${each}`)]));
+    const { progress, status, out, result } = parts, name = part.querySelector(".py-title").id;
+    const empty = () => { result.innerHTML = out.textContent = status.innerHTML = ""; out.hidden = true; box.classList.remove("py-ran"); };
+    const go = async () => {
+      if (isBusy()) { status.innerHTML = both("busy"); return; }
+      empty();
+      box.classList.add("py-ran"); // the book's own output makes room
+      parts.run.disabled = true;
+      parts.stop.hidden = false;
+      if (document.activeElement === parts.run) parts.stop.focus();
+      if (!isReady()) status.innerHTML = both("loading");
+      let printed = "", begun = performance.now();
+      try {
+        const found = await run(code(), told, {
+          progress: (count) => {
+            progress.hidden = false;
+            progress.innerHTML = `<progress max="${files.bytes}" value="${count}" aria-labelledby="${name}"></progress> ${(count / 1e6).toFixed(1)} / ${megabytes} MB`;
+            if (count >= files.bytes) { progress.hidden = true; status.innerHTML = both("starting"); }
+          },
+          started: () => { begun = performance.now(); progress.hidden = true; status.innerHTML = both("running"); label(); },
+          out: (more) => { printed += more; out.hidden = false; out.textContent = printed; },
+        });
+        if (found.left_out) out.insertAdjacentHTML("beforeend", both("leftOut", found.left_out));
+        status.innerHTML = both("took", ((performance.now() - begun) / 1000).toFixed(2));
+        result.innerHTML = said(found, printed);
+        done(found);
+      } catch ({ message }) {
+        const [why, more] = message.startsWith("start: ") ? ["start", message.slice(7)] : [message, HARD];
+        status.innerHTML = "";
+        result.innerHTML = `<div class="py-error"><p>${both(why in WORDS ? why : "ended", more)}</p></div>`;
+      }
+      progress.hidden = true;
+      parts.run.disabled = false;
+      if (document.activeElement === parts.stop || document.activeElement === document.body) parts.run.focus({ preventScroll: true });
+      parts.stop.hidden = true;
+      label();
+    };
+    runButtons.set(parts.run, words);
+    label();
+    parts.run.onclick = go;
+    parts.stop.onclick = stop;
+    return { ...parts, go, empty };
+  };
+
+  // ---- the box of an exercise or a cell ---------------------------------------------------------------
   /** A cell has no name: what was made of other code is kept under another. */
   const number = (text) => [...text].reduce((sum, sign) => (sum * 31 + sign.codePointAt(0)) % 2 ** 32, 7).toString(36);
 
@@ -81,11 +133,13 @@
     const key = `book-python:${isCell ? `${page}:${number(original)}` : box.dataset.name}`;
     const part = document.createElement("div");
     part.className = "py-live";
-    part.innerHTML = markup(id, check ? "mend" : isCell ? "change" : "title", isCell);
+    part.innerHTML = markup(id, both(check ? "mend" : isCell ? "change" : "title"),
+      button("reset", both("reset")) + button("copy", both("copy")) + (isCell ? button("close", both("close")) : ""));
     isCell ? box.querySelector(".cell_input").after(part) : box.append(part);
     box.classList.add("py-alive");
-    const [frame, runButton, stopButton, resetButton, copyButton, progress, status, out, result] =
-      ["place", "run", "stop", "reset", "copy", "progress", "status", "out", "result"].map((each) => part.querySelector(`.py-${each}`));
+    const { place: frame, run: runButton, status, go, empty } = bench(box, part, {
+      code: () => text.area.value, words: (ready) => both(ready ? "run" : "first"), done: ({ error }) => text.mark(error?.line),
+    });
     let kept = original;
     try { kept = localStorage.getItem(key) ?? original; } catch { /* storage is forbidden */ }
     if (isCell && kept !== original) status.innerHTML = both("yours");
@@ -94,64 +148,25 @@
       catch { status.innerHTML = both("unkept"); }
     };
     const text = editor(frame, kept, {
-      label: `${id}-label`, describe: `${id}-keys`, changed: keep,
-      run: () => go(), leave: () => runButton.focus(),
+      label: `${id}-label`, describe: `${id}-keys`, changed: keep, run: go, leave: () => runButton.focus(),
     });
-    const empty = () => { result.innerHTML = out.textContent = status.innerHTML = ""; out.hidden = true; box.classList.remove("py-ran"); };
-
-    const go = async () => {
-      if (isBusy()) { status.innerHTML = both("busy"); return; }
-      empty();
-      box.classList.add("py-ran"); // the book's own output makes room
-      runButton.disabled = true;
-      stopButton.hidden = false;
-      if (document.activeElement === runButton) stopButton.focus();
-      if (!isReady()) status.innerHTML = both("loading");
-      let printed = "", begun = performance.now();
-      try {
-        const found = await run(text.area.value, told, {
-          progress: (count) => {
-            progress.hidden = false;
-            progress.innerHTML = `<progress max="${files.bytes}" value="${count}" aria-labelledby="${id}-label"></progress> ${(count / 1e6).toFixed(1)} / ${megabytes} MB`;
-            if (count >= files.bytes) { progress.hidden = true; status.innerHTML = both("starting"); }
-          },
-          started: () => { begun = performance.now(); progress.hidden = true; status.innerHTML = both("running"); label(); },
-          out: (more) => { printed += more; out.hidden = false; out.textContent = printed; },
-        });
-        if (found.left_out) out.insertAdjacentHTML("beforeend", both("leftOut", found.left_out));
-        text.mark(found.error?.line);
-        status.innerHTML = both("took", ((performance.now() - begun) / 1000).toFixed(2));
-        result.innerHTML = said(found, printed);
-      } catch ({ message }) {
-        const [why, more] = message.startsWith("start: ") ? ["start", message.slice(7)] : [message, HARD];
-        status.innerHTML = "";
-        result.innerHTML = `<div class="py-error"><p>${both(why in WORDS ? why : "ended", more)}</p></div>`;
-      }
-      progress.hidden = true;
-      runButton.disabled = false;
-      if (document.activeElement === stopButton || document.activeElement === document.body) runButton.focus({ preventScroll: true });
-      stopButton.hidden = true;
-      label();
-    };
-    runButtons.add(runButton);
-    runButton.onclick = go;
-    stopButton.onclick = stop;
-    resetButton.onclick = () => { text.replace(original); empty(); };
+    part.querySelector(".py-reset").onclick = () => { text.replace(original); empty(); };
     if (isCell) part.querySelector(".py-close").onclick = () => {
       box.classList.remove("py-alive", "py-ran");
       box.querySelector(".py-change").focus();
     };
-    copyButton.onclick = async () => {
+    part.querySelector(".py-copy").onclick = async () => {
       try { await navigator.clipboard.writeText(text.area.value); status.innerHTML = both("copied"); }
       catch { text.area.focus(); text.area.select(); status.innerHTML = both(document.execCommand("copy") ? "copied" : "uncopied"); }
     };
   };
 
   const open = (box) => {
-    if (!box.querySelector(".py-live")) { setUp(box); label(); }
+    if (box.matches(".own-file")) return pagePython.openFile(box);
+    if (!box.querySelector(".py-live")) setUp(box);
     if (!box.matches(".py-cell")) return;
     box.classList.add("py-alive");
     box.querySelector("textarea").focus();
   };
-  Object.assign(window.pagePython, { open });
+  Object.assign(window.pagePython, { open, bench, both, button, markup, megabytes, pair });
 })();

@@ -74,6 +74,7 @@
       area,
       /** Show which line an error names, until the next change. */
       mark: draw,
+      set: (other) => { area.value = other; draw(); },
       /** Put other text in, so that it can be undone. */
       replace: (other) => { area.focus(); area.select(); insert(area, other); },
     };

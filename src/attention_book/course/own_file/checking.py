@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,8 @@ from attention_book.foundations.seed import own_random_numbers
 FILE = "my_attention.py"
 #: Seconds that a check may take: it takes two, or ten under load.
 LIMIT = 60.0
+#: How a check is ended: by its own clock, in a page by that of the worker.
+_STOPPED = (DoesNotEnd, KeyboardInterrupt) if sys.platform == "emscripten" else (DoesNotEnd,)
 
 
 def check_file(
@@ -87,7 +90,7 @@ def check_file(
         warnings.simplefilter("ignore")
         try:
             trouble = within(limit, check.trouble)
-        except DoesNotEnd as error:
+        except _STOPPED as error:
             trouble = _endless(error, check.at, limit)
     if trouble is None and remember:
         memory.keep(step, source)
@@ -97,7 +100,7 @@ def check_file(
 def reached(source: str) -> int:
     """Return the last step of which a file has a definition; 1 for a file without any.
 
-    >>> reached("def pool(scores, v): ...\\ndef dot(q, k): ...")
+    >>> reached("def attention_pooling(s, v): ...\\ndef scaled_dot_product(q, k): ...")
     4
     """
     try:
@@ -116,7 +119,7 @@ def reached(source: str) -> int:
 def _text_of(path: Path) -> str | Trouble:
     """Return the file's text, or why there is none."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8").removeprefix("\ufeff")
     except FileNotFoundError:
         names = [each.name for each in path.parent.glob("*.py")] if path.parent.is_dir() else []
         near = difflib.get_close_matches(path.name, names, 1)
@@ -167,7 +170,9 @@ class _Check:
         """Say which later edit broke a step, or which later step's slip shows in it."""
         old = self.memory.last_with(number)
         if old is not None:
-            trouble.later = later_edit(old, self.source, STEPS[number - 1])
+            found = later_edit(old, self.source, STEPS[number - 1])
+            if found is not None:
+                trouble.later, trouble.line = found
         elif number < self.step:
             trouble.later = Bilingual(
                 f"这是较早的一步（你在做第 {self.step} 步）：先把它修好。",
@@ -187,7 +192,7 @@ class _Check:
                 return
 
 
-def _endless(error: DoesNotEnd, step: int | None, limit: float) -> Trouble:
+def _endless(error: BaseException, step: int | None, limit: float) -> Trouble:
     line = line_in(error)
     zh, en = (f"（停在第 {line} 行）", f" (stopped at line {line})") if line else ("", "")
     what = Bilingual(f"{limit:g} 秒还没算完{zh}", f"not done after {limit:g} seconds{en}")
@@ -195,7 +200,7 @@ def _endless(error: DoesNotEnd, step: int | None, limit: float) -> Trouble:
         "有没有停不下来的循环？看它每一圈改变了什么。",
         "Is there a loop without end? Look at what changes in each round.",
     )
-    return Trouble(step, what, law="endless", slip="endless", hint=hint)
+    return Trouble(step, what, law="endless", slip="endless", hint=hint, line=line)
 
 
 class _Memory:

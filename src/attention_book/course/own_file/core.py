@@ -90,6 +90,7 @@ class Trouble:
         later: which later edit broke a step that held.
         cause: the slip of a later step that explains it.
         name: the definition that is missing, or takes other arguments.
+        line: the line of the file where it shows, if there is one.
     """
 
     step: int | None
@@ -104,6 +105,7 @@ class Trouble:
     later: Bilingual | None = None
     cause: str | None = None
     name: str | None = None
+    line: int | None = None
 
 
 def same(a: Any, b: Any, tolerance: float = 1e-5) -> bool:

@@ -49,25 +49,26 @@ def missing(module: Any, source: str, step: Step) -> Trouble | None:
             return Trouble(step.number, what, law="missing", hint=hint, name=name)
         if problem := _other_arguments(found, arguments):
             line = _line_of(own, name)
+            zh, en = (f"（第 {line} 行）", f" (line {line})") if line else ("", "")
             what = Bilingual(
-                f"`{name}` 应当能这样调用：`{name}({arguments})`（第 {line} 行）；{problem.zh}",
-                f"`{name}` should take `{name}({arguments})` (line {line}); {problem.en}",
+                f"`{name}` 应当能这样调用：`{name}({arguments})`{zh}；{problem.zh}",
+                f"`{name}` should take `{name}({arguments})`{en}; {problem.en}",
             )
-            return Trouble(step.number, what, law="signature", name=name)
+            return Trouble(step.number, what, law="signature", name=name, line=line)
     return None
 
 
 def _found(module: Any, name: str) -> Any:
-    """Return a definition by its name; "Layer.forward" is a method."""
+    """Return a definition by its name; "TransformerLayer.forward" is a method."""
     for part in name.split("."):
         module = getattr(module, part, None)
     return module
 
 
-def _line_of(own: Mapping[str, ast.FunctionDef | ast.ClassDef], name: str) -> int | str:
+def _line_of(own: Mapping[str, ast.FunctionDef | ast.ClassDef], name: str) -> int | None:
     outer, _, inner = name.partition(".")
     if outer not in own:
-        return "?"
+        return None
     for node in own[outer].body:
         if isinstance(node, ast.FunctionDef) and node.name == (inner or "__init__"):
             return node.lineno
@@ -192,9 +193,9 @@ def _raised(
 ) -> Trouble:
     line, text = line_in(error), error_text(error)
     zh, en = (f"第 {line} 行", f"line {line}") if line else ("你的代码", "your code")
-    what = Bilingual(f"{zh}出错：{text}", f"{en} raises {text}")
+    what = Bilingual(f"{zh}出错：{text.zh}", f"{en} raises {text.en}")
     hint = error_hint(error, module)
-    return Trouble(step.number, what, law.name, given, slip="error", hint=hint)
+    return Trouble(step.number, what, law.name, given, slip="error", hint=hint, line=line)
 
 
 def _recognized(module: Any, law: Law, tried: list[_Tried]) -> str | None:
@@ -245,16 +246,20 @@ def _shape_hint(tried: _Tried) -> Bilingual | None:
 # --- later edits ---------------------------------------------------------------------------------
 
 
-def later_edit(old: str, new: str, step: Step) -> Bilingual | None:
-    """Say which edit since ``old`` broke a step: put each back, see whether that cures it."""
+def later_edit(old: str, new: str, step: Step) -> tuple[Bilingual, int | None] | None:
+    """Say which edit since ``old`` broke a step, and on which line it stands.
+
+    Each definition that was edited is put back, to see whether that cures it.
+    """
     before, now = definitions(old), definitions(new)
     changed = [n for n in before if n in now and ast.dump(before[n]) != ast.dump(now[n])]
     if gone := [name for name in before if name not in now]:
         zh, en = "、".join(f"`{n}`" for n in gone), ", ".join(f"`{n}`" for n in gone)
-        return Bilingual(
+        gone_text = Bilingual(
             f"第 {step.number} 步原来是对的，后来去掉了 {zh}。",
-            f"Step {step.number} held before; since then {en} went.",
+            f"Step {step.number} held before, but {en} has been deleted since.",
         )
+        return gone_text, None
     if not changed:
         return None
     guilty = []
@@ -267,15 +272,17 @@ def later_edit(old: str, new: str, step: Step) -> Bilingual | None:
     zh = "、".join(f"`{name}`（第 {line} 行）" for name, line in lines.items())
     en = ", ".join(f"`{name}` (line {line})" for name, line in lines.items())
     if guilty:
-        return Bilingual(
+        text = Bilingual(
             f"第 {step.number} 步原来是对的，是后来改 {zh} 时弄坏的：换回原来的那段，它就又对了。",
             f"Step {step.number} held before, and your later edit of {en} broke it: with the old"
             " one it holds again.",
         )
-    return Bilingual(
-        f"第 {step.number} 步原来是对的；从那以后改过 {zh}。",
-        f"Step {step.number} held before; since then you changed {en}.",
-    )
+    else:
+        text = Bilingual(
+            f"第 {step.number} 步原来是对的；从那以后改过 {zh}。",
+            f"Step {step.number} held before; since then you changed {en}.",
+        )
+    return text, next(iter(lines.values()))
 
 
 def _with_old(

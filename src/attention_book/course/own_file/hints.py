@@ -35,7 +35,8 @@ HINTS: Mapping[str, Bilingual] = {
         "These are the weights; the average of the values is still to come.",
     ),
     "scaled-twice": Bilingual(
-        "评分的缩放不归 `pool` 管。", "To scale the scores is not the business of `pool`."
+        "评分的缩放不归 `attention_pooling` 管。",
+        "Scaling the scores is not the job of `attention_pooling`.",
     ),
     "overflow": Bilingual(
         "大的评分取指数溢出了：用 `.softmax(-1)`，它先减去最大值。",
@@ -61,8 +62,9 @@ HINTS: Mapping[str, Bilingual] = {
         "距离要平方，不是取绝对值。", "The distance is squared, not made absolute."
     ),
     "kernel-for-score": Bilingual(
-        "这里要的是评分，不是核：取指数的事，`pool` 里的 softmax 会做。",
-        "The score is wanted, not the kernel: the softmax in `pool` takes the exponential.",
+        "这里要的是评分，不是核：取指数的事，`attention_pooling` 里的 softmax 会做。",
+        "The score is wanted, not the kernel: the softmax in `attention_pooling` takes the"
+        " exponential.",
     ),
     "transposed": Bilingual(
         "转置了：行是查询，列是键。", "It is transposed: queries are the rows, keys the columns."
@@ -97,8 +99,9 @@ HINTS: Mapping[str, Bilingual] = {
         "−1e9 挡得住，可是一行全挡住时，大家又平分了。这样的一行应当全是 0。",
         "−1e9 hides, but where a whole row is hidden all share alike. Such a row should be all 0.",
     ),
-    "pool-without-mask": Bilingual(
-        "`pool` 没有把 `mask` 交给 `weights`。", "`pool` does not hand `mask` on to `weights`."
+    "pooling-without-mask": Bilingual(
+        "`attention_pooling` 没有把 `mask` 交给 `attention_weights`。",
+        "`attention_pooling` does not hand `mask` on to `attention_weights`.",
     ),
     "without-itself": Bilingual(
         "每个位置也看得见自己：对角线是 True。", "Each place sees itself: the diagonal is True."
@@ -123,11 +126,11 @@ HINTS: Mapping[str, Bilingual] = {
         "数都对，类型不对：掩码是布尔的，`dtype=torch.bool`。",
         "The numbers are right, the type is not: a mask is boolean, `dtype=torch.bool`.",
     ),
-    "real-without-axis": Bilingual(
+    "padding-mask-without-axis": Bilingual(
         "形状应当是 (B, 1, m)：中间的 1 对每个查询都一样。",
         "The shape is (B, 1, m): the 1 stands for every query.",
     ),
-    "real-axis-behind": Bilingual(
+    "padding-mask-axis-behind": Bilingual(
         "长度 1 的轴是查询的，放在键的前面。",
         "The axis of size 1 is that of the queries, before the keys.",
     ),
@@ -148,10 +151,11 @@ HINTS: Mapping[str, Bilingual] = {
         "d is the width, not the number of queries: `q.shape[-1]`.",
     ),
     "attend-without-mask": Bilingual(
-        "`mask` 没有交给 `pool`。", "`mask` is not handed on to `pool`."
+        "`mask` 没有交给 `attention_pooling`。", "`mask` is not handed on to `attention_pooling`."
     ),
     "scale-twice": Bilingual(
-        "除了两次 √d：`dot` 里已经除过。", "Divided by √d twice: `dot` has done it."
+        "除了两次 √d：`scaled_dot_product` 里已经除过。",
+        "Divided by √d twice: `scaled_dot_product` has done it.",
     ),
     # step 5
     "no-own-share": Bilingual(
@@ -164,10 +168,12 @@ HINTS: Mapping[str, Bilingual] = {
         "The gradient has not gone through the softmax: each score's has its weight α as a factor.",
     ),
     "backward-without-scale": Bilingual(
-        "`dot` 除以 √d，梯度也要除一次。", "`dot` divides by √d, so the gradient does, too."
+        "`scaled_dot_product` 除以 √d，梯度也要除一次。",
+        "`scaled_dot_product` divides by √d, so the gradient is divided by it as well.",
     ),
     "backward-without-mask": Bilingual(
-        "往回走时，掩码也要给 `weights`。", "On the way back `weights` needs the mask as well."
+        "往回走时，掩码也要给 `attention_weights`。",
+        "On the way back `attention_weights` needs the mask as well.",
     ),
     "sum-over-queries": Bilingual(
         "减去的和走错了轴：一行里的键加起来，`sum(-1, keepdim=True)`。",
@@ -228,8 +234,8 @@ HINTS: Mapping[str, Bilingual] = {
     ),
     # step 7
     "look-without-mask": Bilingual(
-        "`mask` 没有交给 `pool`：填充也被看了。",
-        "`mask` is not handed on to `pool`: padding is looked at.",
+        "`mask` 没有交给 `attention_pooling`：填充也被看了。",
+        "`mask` is not handed on to `attention_pooling`: padding is looked at.",
     ),
     "look-no-pairs": Bilingual(
         "一个 s 要跟 m 个 h 相加：给 `W_q(s)` 加一个轴，(B, 1, d)。",
@@ -259,7 +265,7 @@ HINTS: Mapping[str, Bilingual] = {
     ),
     # steps 8, 9
     "attention-without-mask": Bilingual(
-        "`mask` 没有交给 `attend`。", "`mask` is not handed on to `attend`."
+        "`mask` 没有交给 `qkv_attention`。", "`mask` is not handed on to `qkv_attention`."
     ),
     "y-ignored": Bilingual(
         "给了 y，键和值就要从 y 来。", "With y given, keys and values come from y."
@@ -401,11 +407,12 @@ HINTS: Mapping[str, Bilingual] = {
         "There is no causal mask: it sees the word that it is to write.",
     ),
     "encoder-sees-padding": Bilingual(
-        "编码器没有拿到 `real(source)`，在看填充。",
-        "The encoder does not get `real(source)` and looks at padding.",
+        "编码器没有拿到 `padding_mask(source)`，在看填充。",
+        "The encoder does not get `padding_mask(source)` and looks at padding.",
     ),
     "padding-seen-everywhere": Bilingual(
-        "`real(source)` 两处都没有用上。", "`real(source)` is missing in both places."
+        "`padding_mask(source)` 两处都没有用上。",
+        "`padding_mask(source)` is missing in both places.",
     ),
     "encoder-causal": Bilingual(
         "编码器不用因果掩码：源句已经全在那里。",
@@ -512,8 +519,9 @@ HINTS: Mapping[str, Bilingual] = {
         "The old cache was changed: concatenate into new tensors, write nothing in place.",
     ),
     "write-reads-all": Bilingual(
-        "`write` 还在每步重读全文：有了缓存，只读新词。",
-        "`write` still reads everything at each step: with a cache, the new word is enough.",
+        "`continue_text` 还在每步重读全文：有了缓存，只读新词。",
+        "`continue_text` still reads everything at each step: with a cache, the new word is"
+        " enough.",
     ),
     "write-forgets-prompt": Bilingual(
         "第一步要读整个开头，以后每步一个词。",
@@ -529,10 +537,10 @@ HINTS: Mapping[str, Bilingual] = {
         "These are logarithms; the weights are the softmax itself.",
     ),
     "queries-and-keys-swapped": Bilingual(
-        "x 是查询，xs 是键：`gaussian` 里查询在前。",
-        "x are the queries and xs the keys: in `gaussian` queries come first.",
+        "x 是查询，xs 是键：`gaussian_scores` 里查询在前。",
+        "x are the queries and xs the keys: in `gaussian_scores` queries come first.",
     ),
-    "real-hides-eos": Bilingual(
+    "padding-mask-hides-eos": Bilingual(
         "只有 PAD 是填充；<eos> 是真词，看得见。",
         "Only PAD is padding; <eos> is a real word and may be seen.",
     ),
@@ -567,8 +575,8 @@ HINTS: Mapping[str, Bilingual] = {
         "The embedding is multiplied by √d, not by d.",
     ),
     "softmax-in-model": Bilingual(
-        "模型返回的是 logits：softmax 归 `loss` 和 `sample`。",
-        "The model returns logits: softmax is the business of `loss` and `sample`.",
+        "模型返回的是 logits：softmax 归 `token_loss` 和 `sample_next`。",
+        "The model returns logits: `token_loss` and `sample_next` take the softmax.",
     ),
     "adam-made-anew": Bilingual(
         "Adam 在循环里重造，它记着的动量每步都丢了：只造一次。",

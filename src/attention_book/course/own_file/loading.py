@@ -39,10 +39,7 @@ def load(source: str) -> types.ModuleType:
     >>> load("PAD = 0").PAD
     0
     """
-    try:
-        ast.parse(source, FILE)
-    except (SyntaxError, ValueError) as error:  # a null byte is the latter
-        raise Unreadable(_not_python(error, source)) from None
+    load_tree(source)
     module = types.ModuleType("my_attention")
     module.__file__ = FILE
     try:
@@ -51,16 +48,31 @@ def load(source: str) -> types.ModuleType:
     except (Exception, SystemExit) as error:
         line, what = line_in(error, first=True), error_text(error)
         text = Bilingual(
-            f"文件读到第 {line} 行就停了：{what}", f"the file stops at line {line}: {what}"
+            f"文件读到第 {line} 行就停了：{what.zh}", f"the file stops at line {line}: {what.en}"
         )
-        raise Unreadable(Trouble(None, text, hint=error_hint(error, module))) from None
+        raise Unreadable(Trouble(None, text, hint=error_hint(error, module), line=line)) from None
     return module
+
+
+def load_tree(source: str) -> ast.Module:
+    """Return the syntax tree of a text.
+
+    Raises:
+        Unreadable: if it is no Python.
+
+    >>> len(load_tree("PAD = 0").body)
+    1
+    """
+    try:
+        return ast.parse(source, FILE)
+    except (SyntaxError, ValueError) as error:  # a null byte is the latter
+        raise Unreadable(_not_python(error, source)) from None
 
 
 def _not_python(error: SyntaxError | ValueError, source: str) -> Trouble:
     lines = source.splitlines() or [""]
     line = min(getattr(error, "lineno", None) or 1, len(lines))
-    text = (getattr(error, "text", None) or lines[line - 1]).strip()
+    text = lines[line - 1].strip()  # `error.text` may be a line of a file of this name
     message = getattr(error, "msg", str(error))
     what = Bilingual(
         f"第 {line} 行不是 Python：`{text}`（{message}）",
@@ -91,7 +103,7 @@ def _not_python(error: SyntaxError | ValueError, source: str) -> Trouble:
             "行首的 ＋ 和 − 是对照的记号，不属于文件：去掉它。",
             "A + or − at the beginning is a mark of the comparison, not of the file: take it away.",
         )
-    return Trouble(None, what, hint=hint)
+    return Trouble(None, what, hint=hint, line=line)
 
 
 def line_in(error: BaseException, *, first: bool = False) -> int | None:
@@ -101,14 +113,16 @@ def line_in(error: BaseException, *, first: bool = False) -> int | None:
     return lines[0 if first else -1] if lines else None
 
 
-def error_text(error: BaseException) -> str:
-    """Return an error as one line.
+def error_text(error: BaseException) -> Bilingual:
+    """Return an error as one line; those of the page's torch speak both languages.
 
-    >>> error_text(ValueError("no"))
+    >>> error_text(ValueError("no")).en
     'ValueError: no'
     """
-    text = str(error).splitlines()[0] if str(error) else ""
-    return f"{type(error).__name__}: {text}".removesuffix(": ")[:200]
+    texts = (str(getattr(error, name, error)) for name in ("zh", "en"))
+    firsts = (text.splitlines()[0] if text else "" for text in texts)
+    zh, en = (f"{type(error).__name__}: {text}".removesuffix(": ")[:200] for text in firsts)
+    return Bilingual(zh, en)
 
 
 _ERRORS: tuple[tuple[str, Bilingual], ...] = (

@@ -8,10 +8,17 @@ site's build reads this module by its path, without the package and without torc
 import difflib
 import re
 from pathlib import Path
+from typing import Any
 
-_SOURCE = Path(__file__).with_name("my_attention.txt")
+_LOADER: Any = __spec__.loader
 #: How many steps there are.
 LAST = 16
+
+
+def beside(name: str) -> str:
+    """Return the text of a file beside this module; a page has the package in an archive."""
+    data: bytes = _LOADER.get_data(str(Path(__file__).with_name(name)))
+    return data.decode("utf8")
 
 
 def file_at(step: int, language: str = "en") -> str:
@@ -25,12 +32,12 @@ def file_at(step: int, language: str = "en") -> str:
         ValueError: if there is no such step.
 
     >>> print(file_at(1).splitlines()[-3])
-    def pool(scores, v):  # (n, m), (m, d) -> (n, d)
+    def attention_pooling(scores, v):  # (n, m), (m, d) -> (n, d)
     """
     if not 0 <= step <= LAST:
         raise ValueError(f"step: expected 0 to {LAST}, got {step}")
     lines, stands = [], True
-    for line in _SOURCE.read_text(encoding="utf8").splitlines():
+    for line in beside("my_attention.txt").splitlines():
         if mark := re.fullmatch(r"#@ (\d+)(\.\.)?(\d+)?", line):
             first, dots, last = int(mark[1]), mark[2], mark[3]
             stands = first <= step <= (int(last) if last else LAST if dots else first)
@@ -61,7 +68,7 @@ def changes(step: int, language: str = "en", around: int = 1) -> str:
         around: How many unchanged lines to show before and after each change.
 
     >>> changes(3).splitlines()[9]
-    '-def pool(scores, v):  # (n, m), (m, d) -> (n, d)'
+    '-def attention_pooling(scores, v):  # (n, m), (m, d) -> (n, d)'
     """
     if not 1 <= step <= LAST:
         raise ValueError(f"step: expected 1 to {LAST}, got {step}")

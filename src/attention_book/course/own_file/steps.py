@@ -2,10 +2,10 @@
 
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
 from attention_book.course.own_file.core import Law, Step
 from attention_book.course.own_file.laws import functions, modules, running
+from attention_book.course.own_file.source import beside
 from attention_book.foundations.bilingual import Bilingual
 
 LAWS: Mapping[int, tuple[Law, ...]] = {
@@ -13,8 +13,8 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "formula",
             Bilingual(
-                "`pool` 应当是 softmax(评分) 对值的平均",
-                "`pool` should be the average of the values under softmax(scores)",
+                "`attention_pooling` 应当是 softmax(评分) 对值的平均",
+                "`attention_pooling` should be the average of the values under softmax(scores)",
             ),
             functions.pool_formula,
         ),
@@ -37,43 +37,52 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
     2: (
         Law(
             "formula",
-            Bilingual("`gaussian` 应当是 −((q − k)w)²/2", "`gaussian` should be −((q − k)w)²/2"),
+            Bilingual(
+                "`gaussian_scores` 应当是 −((q − k)w)²/2",
+                "`gaussian_scores` should be −((q − k)w)²/2",
+            ),
             functions.gaussian_formula,
             error_hint="no-pairs",
         ),
         Law(
             "regression",
             Bilingual(
-                "`nadaraya_watson` 应当是核回归", "`nadaraya_watson` should be kernel regression"
+                "`kernel_regression` 应当是核回归",
+                "`kernel_regression` should be kernel regression",
             ),
             functions.regression,
         ),
     ),
     3: (
         Law(
-            "weights",
+            "attention_weights",
             Bilingual(
-                "`weights` 应当只在看得见的键里分",
-                "`weights` should share among the keys that may be seen",
+                "`attention_weights` 应当只在看得见的键里分",
+                "`attention_weights` should share among the keys that may be seen",
             ),
             functions.weights_formula,
         ),
         Law(
-            "pool",
-            Bilingual("`pool` 应当用上 `mask`", "`pool` should use `mask`"),
+            "attention_pooling",
+            Bilingual(
+                "`attention_pooling` 应当用上 `mask`", "`attention_pooling` should use `mask`"
+            ),
             functions.pool_masked,
         ),
         Law(
-            "causal",
+            "future_mask",
             Bilingual(
-                "`causal(n, m)`：每个位置看得见自己和以前",
-                "`causal(n, m)`: each place sees itself and what came before",
+                "`future_mask(n, m)`：每个位置看得见自己和以前",
+                "`future_mask(n, m)`: each place sees itself and what came before",
             ),
             functions.causal_formula,
         ),
         Law(
-            "real",
-            Bilingual("`real` 在不是填充的地方是 True", "`real` is True where there is no padding"),
+            "padding_mask",
+            Bilingual(
+                "`padding_mask` 在不是填充的地方是 True",
+                "`padding_mask` is True where there is no padding",
+            ),
             functions.real_formula,
         ),
         Law(
@@ -85,13 +94,17 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
     ),
     4: (
         Law(
-            "dot", Bilingual("`dot` 应当是 qkᵀ/√d", "`dot` should be qkᵀ/√d"), functions.dot_formula
+            "scaled_dot_product",
+            Bilingual(
+                "`scaled_dot_product` 应当是 qkᵀ/√d", "`scaled_dot_product` should be qkᵀ/√d"
+            ),
+            functions.dot_formula,
         ),
         Law(
-            "attend",
+            "qkv_attention",
             Bilingual(
-                "`attend` 应当跟 torch 的 `scaled_dot_product_attention` 一样",
-                "`attend` should equal torch's `scaled_dot_product_attention`",
+                "`qkv_attention` 应当跟 torch 的 `scaled_dot_product_attention` 一样",
+                "`qkv_attention` should equal torch's `scaled_dot_product_attention`",
             ),
             functions.attend_formula,
         ),
@@ -107,17 +120,17 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
     ),
     6: (
         Law(
-            "shifted",
+            "teacher_forcing",
             Bilingual(
                 "读的和写的错开一个词", "what is read and what is written are one word apart"
             ),
             functions.shifted_formula,
         ),
         Law(
-            "loss",
+            "token_loss",
             Bilingual(
-                "`loss` 应当是真词的平均 −log p",
-                "`loss` should be the mean −log p of the real words",
+                "`token_loss` 应当是真词的平均 −log p",
+                "`token_loss` should be the mean −log p of the real words",
             ),
             functions.loss_formula,
         ),
@@ -143,8 +156,8 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "formula",
             Bilingual(
-                "`Attention` 应当是 attend(W_q x, W_k y, W_v y)",
-                "`Attention` should be attend(W_q x, W_k y, W_v y)",
+                "`AttentionLayer` 应当是 qkv_attention(W_q x, W_k y, W_v y)",
+                "`AttentionLayer` should be qkv_attention(W_q x, W_k y, W_v y)",
             ),
             modules.attention_formula,
         ),
@@ -160,10 +173,10 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
     ),
     9: (
         Law(
-            "split",
+            "split_into_heads",
             Bilingual(
-                "`split` 和 `merge` 应当按词分、按词合",
-                "`split` and `merge` should keep words together",
+                "`split_into_heads` 和 `concat_heads` 应当按词分、按词合",
+                "`split_into_heads` and `concat_heads` should keep words together",
             ),
             modules.heads_formula,
         ),
@@ -187,8 +200,8 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "formula",
             Bilingual(
-                "`positions` 应当是正弦余弦表",
-                "`positions` should be the table of sines and cosines",
+                "`positional_encoding` 应当是正弦余弦表",
+                "`positional_encoding` should be the table of sines and cosines",
             ),
             modules.positions_formula,
         ),
@@ -253,21 +266,22 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
     ),
     14: (
         Law(
-            "rate",
-            Bilingual("`rate` 直线升，直线降", "`rate` goes straight up and straight down"),
+            "lr_share",
+            Bilingual("`lr_share` 直线升，直线降", "`lr_share` goes straight up and straight down"),
             running.rate_formula,
         ),
         Law(
-            "train",
+            "train_model",
             Bilingual(
                 "四步训练的损失应当是这些", "four steps of training should have these losses"
             ),
             running.training_formula,
         ),
         Law(
-            "translate",
+            "greedy_decode",
             Bilingual(
-                "`translate` 每次接上最可能的词", "`translate` appends the likeliest word each time"
+                "`greedy_decode` 每次接上最可能的词",
+                "`greedy_decode` appends the likeliest word each time",
             ),
             running.translating,
         ),
@@ -279,11 +293,15 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
             running.writer_formula,
         ),
         Law(
-            "sample",
-            Bilingual("`sample` 按概率抽", "`sample` draws by probability"),
+            "sample_next",
+            Bilingual("`sample_next` 按概率抽", "`sample_next` draws by probability"),
             running.sampling,
         ),
-        Law("write", Bilingual("`write` 接着写", "`write` goes on writing"), running.writing),
+        Law(
+            "continue_text",
+            Bilingual("`continue_text` 接着写", "`continue_text` goes on writing"),
+            running.writing,
+        ),
     ),
     16: (
         Law(
@@ -319,8 +337,8 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "start",
             Bilingual(
-                "`positions` 从 start 数起；`decode` 带缓存也一样",
-                "`positions` counts from start; `decode` is the same with a cache",
+                "`positional_encoding` 从 start 数起；`decode` 带缓存也一样",
+                "`positional_encoding` counts from start; `decode` is the same with a cache",
             ),
             running.cache_translates,
             error_hint="cross-cached",
@@ -330,7 +348,6 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
 
 
 def _steps() -> tuple[Step, ...]:
-    text = Path(__file__).with_name("steps.toml").read_text(encoding="utf8")
     return tuple(
         Step(
             number=number,
@@ -342,7 +359,7 @@ def _steps() -> tuple[Step, ...]:
             names=row["names"],
             laws=LAWS[number],
         )
-        for number, row in enumerate(tomllib.loads(text)["step"], start=1)
+        for number, row in enumerate(tomllib.loads(beside("steps.toml"))["step"], start=1)
     )
 
 

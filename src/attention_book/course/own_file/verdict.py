@@ -22,6 +22,7 @@ class FileVerdict(Verdict):
         step: the step up to which it was held.
         broken: the first step that does not hold; None: all do, or the file cannot be read.
         cause: the slip of a later step that explains it.
+        line: the line of the file where it shows, if there is one.
 
     >>> print(FileVerdict("my_attention.py", True, 5, language="en", step=1))
     ✓ my_attention.py: step 1 holds (5 checks).
@@ -30,6 +31,7 @@ class FileVerdict(Verdict):
     step: int = 1
     broken: int | None = None
     cause: str | None = None
+    line: int | None = None
 
     def _outcome(self, language: Language) -> str:
         if self.passed:
@@ -73,6 +75,7 @@ def verdict_on(
         step=step,
         broken=trouble.step,
         cause=trouble.cause,
+        line=trouble.line,
     )
 
 

@@ -30,7 +30,7 @@ def pool_formula(my: Any) -> Iterator[Case]:
         about = ("成批", "a batch") if len(shape) == 3 else None
         yield case(
             {"scores": s, "v": v},
-            lambda: my.pool(s, v),
+            lambda: my.attention_pooling(s, v),
             softmax(s) @ v,
             about,
             softmax_over_queries=lambda: softmax(s, -2) @ v,
@@ -51,7 +51,7 @@ def pool_shift(my: Any) -> Iterator[Case]:
     big = s + 2000
     yield case(
         {"scores": big},
-        lambda: my.pool(big, v),
+        lambda: my.attention_pooling(big, v),
         softmax(s) @ v,
         overflow=lambda: big.exp() / big.exp().sum(-1, keepdim=True) @ v,
     )
@@ -61,7 +61,7 @@ def pool_nothing(my: Any) -> Iterator[Case]:
     v = draw(5, 2, seed=1)
     yield case(
         {"scores": torch.zeros(1, 5)},
-        lambda: my.pool(torch.zeros(1, 5).double(), v),
+        lambda: my.attention_pooling(torch.zeros(1, 5).double(), v),
         v.mean(0, keepdim=True),
     )
 
@@ -75,7 +75,7 @@ def gaussian_formula(my: Any) -> Iterator[Case]:
         far = q[:, None] - k[None, :]
         yield case(
             {"q": q, "k": k, "w": w},
-            lambda: my.gaussian(q, k, w),
+            lambda: my.gaussian_scores(q, k, w),
             -((far * w) ** 2) / 2,
             no_minus=lambda: (far * w) ** 2 / 2,
             no_half=lambda: -((far * w) ** 2),
@@ -96,7 +96,7 @@ def regression(my: Any) -> Iterator[Case]:
         s = -((far * w) ** 2) / 2
         yield case(
             {"x": x, "xs": xs, "ys": ys, "w": w},
-            lambda: my.nadaraya_watson(x, xs, ys, w),
+            lambda: my.kernel_regression(x, xs, ys, w),
             softmax(s) @ ys,
             column=lambda: softmax(s) @ ys[:, None],
             kernel_for_score=lambda: softmax(s.exp()) @ ys,
@@ -107,7 +107,7 @@ def regression(my: Any) -> Iterator[Case]:
     x, same = draw(4), torch.full((6,), 7.0).double()
     yield case(
         {"ys": same},
-        lambda: my.nadaraya_watson(x, xs, same, 2.0),
+        lambda: my.kernel_regression(x, xs, same, 2.0),
         torch.full((4,), 7.0).double(),
         ("所有 y 都是 7，答案就是 7", "where all y are 7, the answer is 7"),
     )
@@ -130,7 +130,7 @@ def weights_formula(my: Any) -> Iterator[Case]:
             about = ("有一行什么也看不见", "one row may see nothing") if empty else None
             yield case(
                 {"scores": s, "mask": mask},
-                lambda: my.weights(s, mask),
+                lambda: my.attention_weights(s, mask),
                 plain_weights(s, mask),
                 about,
                 mask_inverted=lambda: plain_weights(s, ~mask),
@@ -149,7 +149,7 @@ def weights_formula(my: Any) -> Iterator[Case]:
     s = draw(3, 4)
     yield case(
         {"scores": s, "mask": None},
-        lambda: my.weights(s),
+        lambda: my.attention_weights(s),
         softmax(s),
         ("不给 `mask`", "without `mask`"),
         softmax_over_queries=lambda: softmax(s, -2),
@@ -160,9 +160,9 @@ def pool_masked(my: Any) -> Iterator[Case]:
     s, v, mask = draw(3, 4), draw(4, 2, seed=1), some_mask()
     yield case(
         {"scores": s, "v": v, "mask": mask},
-        lambda: my.pool(s, v, mask),
+        lambda: my.attention_pooling(s, v, mask),
         plain_weights(s, mask) @ v,
-        pool_without_mask=lambda: softmax(s) @ v,
+        pooling_without_mask=lambda: softmax(s) @ v,
         mask_inverted=lambda: plain_weights(s, ~mask) @ v,
     )
 
@@ -172,7 +172,7 @@ def causal_formula(my: Any) -> Iterator[Case]:
         about = None if n == m else ("这 n 个是 m 个里的最后 n 个", "the n are the last of the m")
         yield case(
             {"n": n, "m": m},
-            lambda: my.causal(n, m),
+            lambda: my.future_mask(n, m),
             plain_causal(n, m),
             about,
             without_itself=lambda: torch.ones(n, m).bool().tril(m - n - 1),
@@ -191,13 +191,13 @@ def real_formula(my: Any) -> Iterator[Case]:
     x = torch.tensor([[5, 6, 3, 0, 0], [7, 3, 0, 0, 0], [4, 5, 6, 7, 3]])
     yield case(
         {"ids": x},
-        lambda: my.real(x),
+        lambda: my.padding_mask(x),
         (x != 0)[:, None],
         None,
-        real_without_axis=lambda: x != 0,
-        real_hides_eos=lambda: (x != EOS)[:, None],
-        real_hides_eos__too=lambda: ((x != 0) & (x != EOS))[:, None],
-        real_axis_behind=lambda: (x != 0)[..., None],
+        padding_mask_without_axis=lambda: x != 0,
+        padding_mask_hides_eos=lambda: (x != EOS)[:, None],
+        padding_mask_hides_eos__too=lambda: ((x != 0) & (x != EOS))[:, None],
+        padding_mask_axis_behind=lambda: (x != 0)[..., None],
         mask_inverted=lambda: (x == 0)[:, None],
     )
 
@@ -205,7 +205,7 @@ def real_formula(my: Any) -> Iterator[Case]:
 def gradient_of_empty(my: Any) -> Iterator[Case]:
     def gradient() -> Any:
         s, mask = draw(2, 3).requires_grad_(), torch.tensor([[True, False, True], [False] * 3])
-        (gradient,) = torch.autograd.grad(my.weights(s, mask)[0, 0], s)
+        (gradient,) = torch.autograd.grad(my.attention_weights(s, mask)[0, 0], s)
         return gradient.isfinite().all()
 
     yield case({}, gradient, torch.tensor(True))
@@ -220,7 +220,7 @@ def dot_formula(my: Any) -> Iterator[Case]:
         raw, d = torch.einsum("...nd,...md->...nm", q, k), shape[-1]
         yield case(
             {"q": q, "k": k},
-            lambda: my.dot(q, k),
+            lambda: my.scaled_dot_product(q, k),
             raw / math.sqrt(d),
             None,
             no_scale=lambda: raw,
@@ -237,7 +237,7 @@ def attend_formula(my: Any) -> Iterator[Case]:
         q, k, v = draw(2, 3, 8), draw(2, 4, 8, seed=1), draw(2, 4, 5, seed=2)
         yield case(
             {"q": q, "k": k, "v": v, "mask": mask},
-            lambda: my.attend(q, k, v, mask),
+            lambda: my.qkv_attention(q, k, v, mask),
             F.scaled_dot_product_attention(q, k, v, mask),
             None,
             attend_without_mask=lambda: plain_attend(q, k, v),
@@ -277,7 +277,7 @@ def backward_formula(my: Any) -> Iterator[Case]:
         }
         yield case(
             {"q": q, "k": k, "v": v, "mask": mask},
-            lambda: tuple(my.attend_backward(g, q, k, v, mask)),
+            lambda: tuple(my.attention_backward(g, q, k, v, mask)),
             want,
             no_own_share=lambda: gradients(w * d_w),
             no_softmax_slope=lambda: gradients(d_w),
@@ -302,7 +302,7 @@ def shifted_formula(my: Any) -> Iterator[Case]:
     x = sentences()
     yield case(
         {"target": x},
-        lambda: tuple(my.shifted(x)),
+        lambda: tuple(my.teacher_forcing(x)),
         (x[:, :-1], x[:, 1:]),
         None,
         not_shifted=lambda: (x, x),
@@ -327,7 +327,7 @@ def loss_formula(my: Any) -> Iterator[Case]:
         is_real = target != 0
         yield case(
             {"logits": logits, "target": target},
-            lambda: my.loss(logits, target),
+            lambda: my.token_loss(logits, target),
             -(picked[is_real].sum() / is_real.sum()),
             None,
             loss_counts_padding=lambda: -picked.mean(),

@@ -69,7 +69,7 @@ def look_of_other(my: Any) -> Iterator[Case]:
 
 def one_head(my: Any) -> Any:
     """Return the reader's attention with one head, as step 8 has it."""
-    a = drawn(my.Attention(4))
+    a = drawn(my.AttentionLayer(4))
     if hasattr(a, "W_o"):  # from step 9 on: one head and no mixing is what step 8 had
         with torch.no_grad():
             a.W_o.weight.copy_(torch.eye(4))
@@ -118,7 +118,7 @@ def heads_formula(my: Any) -> Iterator[Case]:
         )
         yield case(
             {"x": x, "heads": heads},
-            lambda: my.split(x, heads),
+            lambda: my.split_into_heads(x, heads),
             want,
             None,
             split_by_view=lambda: x.reshape(2, heads, 3, 4 // heads),
@@ -127,7 +127,7 @@ def heads_formula(my: Any) -> Iterator[Case]:
         )
         yield case(
             {"x": want},
-            lambda: my.merge(want),
+            lambda: my.concat_heads(want),
             x,
             ("merge", "merge"),
             merge_by_view=lambda: want.reshape(2, 3, 4),
@@ -136,7 +136,7 @@ def heads_formula(my: Any) -> Iterator[Case]:
 
 
 def multi_head(my: Any) -> Iterator[Case]:
-    a = drawn(my.Attention(8, 2))
+    a = drawn(my.AttentionLayer(8, 2))
     of_each = torch.stack([some_mask(), torch.ones(3, 4).bool()])
     for mask in (None, some_mask(), some_mask()[:2], of_each):
         x, y = draw(2, 3 if mask is None else mask.shape[-2], 8), draw(2, 4, 8, seed=1)
@@ -183,7 +183,7 @@ def multi_head(my: Any) -> Iterator[Case]:
 def multi_head_torch(my: Any) -> Iterator[Case]:
     if not hasattr(nn, "MultiheadAttention"):  # the small torch of the book's pages has none
         return
-    a, x = drawn(my.Attention(8, 4)), draw(2, 5, 8)
+    a, x = drawn(my.AttentionLayer(8, 4)), draw(2, 5, 8)
     theirs = nn.MultiheadAttention(8, 4, bias=False, batch_first=True, dtype=torch.float64)
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat((a.W_q.weight, a.W_k.weight, a.W_v.weight)))
@@ -205,7 +205,7 @@ def positions_formula(my: Any) -> Iterator[Case]:
 
         yield case(
             {"n": n, "d": d},
-            lambda: my.positions(n, d),
+            lambda: my.positional_encoding(n, d),
             plain_positions(n, d),
             None,
             sines_then_cosines=lambda: torch.cat((angle.sin(), angle.cos()), -1),
@@ -219,7 +219,7 @@ def positions_formula(my: Any) -> Iterator[Case]:
 
 
 def positions_turn(my: Any) -> Iterator[Case]:
-    p = my.positions(9, 8).double()
+    p = my.positional_encoding(9, 8).double()
     yield case({}, lambda: (p[1:] * p[:-1]).sum(-1), (p[1] * p[0]).sum().expand(8))
 
 
@@ -228,7 +228,7 @@ def positions_turn(my: Any) -> Iterator[Case]:
 
 def layer_formula(my: Any) -> Iterator[Case]:
     for cross in (False, True):
-        layer = drawn(my.Layer(8, 2, 16, cross=cross))
+        layer = drawn(my.TransformerLayer(8, 2, 16, cross=cross))
         x, memory = draw(2, 3, 8), draw(2, 4, 8, seed=1)
         mask, memory_mask = (
             plain_causal(3, 3),
@@ -283,14 +283,14 @@ def layer_formula(my: Any) -> Iterator[Case]:
 
 
 def layer_bends(my: Any) -> Iterator[Case]:
-    layer = drawn(my.Layer(8, 2, 16))
+    layer = drawn(my.TransformerLayer(8, 2, 16))
     x = draw(1, 1, 8)
     f = layer.feed_forward
     yield case({}, lambda: not torch.allclose(f(x) + f(-x), 2 * f(torch.zeros_like(x))), True)
 
 
 def layer_width(my: Any) -> Iterator[Case]:
-    f = my.Layer(8, 2, 24).feed_forward
+    f = my.TransformerLayer(8, 2, 24).feed_forward
     yield case({"d": 8, "d_ff": 24}, lambda: sorted({p.shape[0] for p in f.parameters()}), [8, 24])
 
 
@@ -342,7 +342,7 @@ def stack_formula(my: Any) -> Iterator[Case]:
 
 def stack_layers(my: Any) -> Iterator[Case]:
     stack = my.Stack(9, 8, 2, 16, 3)
-    one = sum(p.numel() for p in my.Layer(8, 2, 16).parameters())
+    one = sum(p.numel() for p in my.TransformerLayer(8, 2, 16).parameters())
     yield case(
         {"depth": 3},
         lambda: sum(p.numel() for p in stack.parameters()),

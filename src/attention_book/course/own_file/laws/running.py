@@ -32,7 +32,7 @@ def rate_formula(my: Any) -> Iterator[Case]:
     steps = range(1, 11)
     yield case(
         {"warmup": 4, "steps": 10},
-        lambda: [my.rate(s, 4, 10) for s in steps],
+        lambda: [my.lr_share(s, 4, 10) for s in steps],
         [s / 4 if s <= 4 else (11 - s) / 7 for s in steps],
         None,
         rate_never_falls=lambda: [min(1, s / 4) for s in steps],
@@ -97,7 +97,7 @@ def training_formula(my: Any) -> Iterator[Case]:
 
     yield case(
         {"peak": 0.02, "warmup": 2, "batches": 4},
-        lambda: list(my.train(copy.deepcopy(first), batches, 0.02, 2)),
+        lambda: list(my.train_model(copy.deepcopy(first), batches, 0.02, 2)),
         run(),
         None,
         gradients_pile_up=lambda: run(zero=False),
@@ -132,7 +132,7 @@ def translating(my: Any) -> Iterator[Case]:
     source = torch.tensor([[4, 5, 6, 3], [7, 3, 0, 0]])
     yield case(
         {"source": source},
-        lambda: my.translate(Rigged(), source),
+        lambda: my.greedy_decode(Rigged(), source),
         torch.tensor([[2, 4, 5, 6, 3], [2, 7, 3, 0, 0]]),
         ("一个照抄原文的译者", "a translator that copies"),
         writes_after_end=lambda: torch.tensor([[2, 4, 5, 6, 3], [2, 7, 3, 1, 1]]),
@@ -142,7 +142,7 @@ def translating(my: Any) -> Iterator[Case]:
     )
     yield case(
         {"source": source, "most": 3},
-        lambda: my.translate(Rigged(), source, 3),
+        lambda: my.greedy_decode(Rigged(), source, 3),
         torch.tensor([[2, 4, 5], [2, 7, 3]]),
         ("至多 most 个词，连 <bos> 在内", "at most `most` tokens, <bos> included"),
         one_word_too_many=lambda: torch.tensor([[2, 4, 5, 6], [2, 7, 3, 0]]),
@@ -158,7 +158,7 @@ def translating(my: Any) -> Iterator[Case]:
         target = target[:, : int((target == EOS).int().argmax(1).max()) + 1]
     yield case(
         {},
-        lambda: my.translate(m, long, 6),
+        lambda: my.greedy_decode(m, long, 6),
         target,
         ("跟一词一词、从头算的一样", "as word by word, computed from the start"),
     )
@@ -218,7 +218,7 @@ def sampling(my: Any) -> Iterator[Case]:
 
         yield case(
             {"logits": logits[0], "temperature": temperature, "top_p": top_p},
-            lambda: shares(lambda x: my.sample(x, temperature, top_p).view(-1)),
+            lambda: shares(lambda x: my.sample_next(x, temperature, top_p).view(-1)),
             run(),
             ("4000 次抽样里各词的份额", "shares in 4,000 draws"),
             tolerance=0.035,
@@ -232,7 +232,7 @@ def sampling(my: Any) -> Iterator[Case]:
         )
     yield case(
         {},
-        lambda: tuple(my.sample(logits.expand(3, 4)).shape),
+        lambda: tuple(my.sample_next(logits.expand(3, 4)).shape),
         (3, 1),
         ("形状", "the shape"),
         sample_without_axis=lambda: (3,),
@@ -247,7 +247,7 @@ def writing(my: Any) -> Iterator[Case]:
     first = torch.cat((x, *[m(x)[:, -1].argmax(-1, keepdim=True)] * 5), 1)
     yield case(
         {"ids": x, "n": 5, "temperature": 1e-6},
-        lambda: my.write(m, x, 5, 1e-6),
+        lambda: my.continue_text(m, x, 5, 1e-6),
         want,
         ("温度趋近 0，就是每步取最大", "as the temperature goes to 0, the likeliest each time"),
         write_without_prompt=lambda: want[:, 3:],
@@ -346,7 +346,7 @@ def cache_spares(my: Any) -> Iterator[Case]:
 
     def count() -> list[int]:
         read.clear()
-        my.write(m, x, 4)
+        my.continue_text(m, x, 4)
         return list(read)
 
     yield case(
@@ -373,7 +373,7 @@ def cache_translates(my: Any) -> Iterator[Case]:
     )
     yield case(
         {"start": 3},
-        lambda: my.positions(4, 6, 3),
+        lambda: my.positional_encoding(4, 6, 3),
         plain_positions(4, 6, 3),
         ("从 start 数起", "counting from start"),
         start_ignored=lambda: plain_positions(4, 6),
