@@ -32,7 +32,7 @@ class Reader:
 
     def __init__(self) -> None:
         self.engine = MiniRacer()
-        self.engine.eval(BROWSER + bundler(MODULES).script(["questions/store"]))
+        self.engine.eval(BROWSER + bundler(MODULES).script(["questions/store", "questions/along"]))
 
     def call(self, name: str, *arguments: Any, module: str = "store") -> Any:
         written = ", ".join(json.dumps(each) for each in arguments)

@@ -1,5 +1,6 @@
 /* The page of today's questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
 import { both, el, freshId } from "../page/words.mjs";
+import { takeOwnFile, withOwnFile } from "./along.mjs";
 import { ankiText } from "./anki.mjs";
 import { pageAddress } from "./contents.mjs";
 import { known, pages, titles } from "./index.mjs";
@@ -145,15 +146,16 @@ function files(changed) {
     const [file] = input.files;
     if (!file) return;
     try {
-      const count = fromFile(await file.text());
-      say([`读入 ${count} 题；同一题以后答的为准。`, `${count} ${count === 1 ? "question" : "questions"} read; of each, the later answer counts.`]);
+      const text = await file.text(), count = fromFile(text), own = takeOwnFile(text);
+      say([`读入 ${count} 题；同一题以后答的为准。${own ? "你的 my_attention.py 也在里面，读进来了。" : ""}`,
+        `${count} ${count === 1 ? "question" : "questions"} read; of each, the later answer counts.${own ? " Your my_attention.py came with them." : ""}`]);
       changed();
     } catch {
       say([`“${file.name}”不是本书的进度文件，什么也没有改。`, `“${file.name}” is not a progress file of this book; nothing was changed.`]);
     }
     input.value = "";
   } });
-  const saved = () => save(`attention-book-progress-${new Date().toISOString().slice(0, 10)}.json`, asFile(), "application/json");
+  const saved = () => save(`attention-book-progress-${new Date().toISOString().slice(0, 10)}.json`, withOwnFile(asFile()), "application/json");
   const all = button(["全部删掉", "Delete all"], () => {
     if (!confirm(inLanguage(["删掉这个浏览器里的全部进度？", "Delete all progress in this browser?"]))) return;
     forgetAll();
