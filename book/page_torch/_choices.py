@@ -45,10 +45,16 @@ def where(condition, input=None, other=None):
 
 
 def masked_fill(x, mask, value):
-    if not isinstance(mask, Tensor) or mask.dtype is not bool_:
-        got = C_NAMES[mask.dtype] if isinstance(mask, Tensor) else type(mask).__name__
+    if not isinstance(mask, Tensor):
+        got = ", ".join(type(each).__name__ for each in (mask, value))
+        raise TypeError(
+            f"masked_fill() received an invalid combination of arguments - got ({got}), but"
+            " expected one of:\n * (Tensor mask, Tensor value)\n * (Tensor mask, Number value)"
+        )
+    if mask.dtype is not bool_:
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {got}"
+            "masked_fill_ only supports boolean masks, but got mask with dtype"
+            f" {C_NAMES[mask.dtype]}"
         )
     if isinstance(value, Tensor):
         if value.dim():

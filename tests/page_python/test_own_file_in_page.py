@@ -119,7 +119,7 @@ def checked(browser: Any, address: str) -> Iterator[Any]:
 
     def check(text: str, step: int, held: int = 0, old: str = "") -> dict[str, Any]:
         given = ", ".join(json.dumps(each) for each in (text, step, held, old, 10))
-        cell = f"import own_file_in_page\nown_file_in_page.check({given})"
+        cell = f"from attention_book.course.own_file.in_page import check\ncheck({given})"
         found = page.evaluate(call, cell)
         assert found["error"] is None, found["error"]
         assert found["missing"] == []

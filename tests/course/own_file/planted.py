@@ -306,6 +306,8 @@ PLANTED: tuple[tuple[int, str, str, str], ...] = (
         "        mask = torch.ones(n, n_past(cache) + n, dtype=torch.bool).tril()\n"
         "        x = self.decoder(ids, mask, cache=cache)",
     ),
+    (1, "no-matrix-product", "    return w @ v", "    return w * v"),
+    (1, "no-matrix-product", "    return w @ v", "    return v @ w"),
     # planted before anybody looked whether they were named
     (
         1,

@@ -45,6 +45,27 @@ def test_a_later_edit_that_breaks_an_earlier_step_is_found(
     assert verdict.statement is not None
     assert f"edit of `{name}` (line " in verdict.statement.en
     assert f"改 `{name}`（第 " in verdict.statement.zh
+    assert "行）时弄坏的" in verdict.statement.zh
+
+
+def test_a_name_that_a_later_step_brings_is_told_as_missing(file: Path) -> None:
+    """The kind: "did you mean", where the reader has only not come so far yet."""
+    file.write_text(file_at(2), encoding="utf8")
+    assert check_file(2, file)
+    start = file_at(3).split("def attention_weights")[0]
+    file.write_text(start, encoding="utf8")
+    verdict = check_file(3, file, language="en")
+    assert verdict.broken == 1
+    assert "The file has no `attention_weights` yet (step 3)" in str(verdict)
+    file.write_text(start.replace("attention_weights(", "attention_poling("), encoding="utf8")
+    assert "Did you mean `attention_pooling`" in str(check_file(3, file, language="en"))
+
+
+def test_without_a_mask_it_is_none_even_where_a_later_slip_shows_as_well(file: Path) -> None:
+    old = GOOD[GOOD.index("    if mask is None") : GOOD.index("def future_mask")]
+    new = "    return scores.masked_fill(mask == 0, -1e9).softmax(-1)\n\n\n"
+    file.write_text(GOOD.replace(old, new), encoding="utf8")
+    assert "Without `mask` it is None" in str(check_file(3, file, language="en"))
 
 
 def test_a_step_that_never_held_was_broken_by_no_later_edit(file: Path) -> None:
@@ -66,6 +87,11 @@ PAST = "\n\ndef n_past(cache):\n    return 0\n"
 ODD: dict[str, tuple[str, int, str]] = {
     "empty": ("", 1, "no `def attention_pooling(scores, v)`"),
     "no colon": ("def attention_pooling(scores, v)\n    return scores\n", 1, "ends with a colon"),
+    "no import in step 2": (
+        file_at(2).replace("return -(((q[:, None] - k) * w) ** 2) / 2", "return math.exp(q)"),
+        2,
+        "An import is missing",
+    ),
     "full width": ("def attention_pooling(scores，v):\n    return scores\n", 1, "full-width"),
     "indentation": ("def attention_pooling(scores, v):\nw = scores\n", 1, "indentation"),
     "open bracket": ("def attention_pooling(scores, v):\n    return (scores @ v\n", 1, "bracket"),

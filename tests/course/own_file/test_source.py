@@ -15,7 +15,15 @@ from attention_book.course.own_file.source import LAST
 LINES_A_STEP, LINES = 25, 250
 # Hints that a law gives where it is broken, or an error is raised: no result shows them.
 ONLY_NAMED_BY_A_LAW = {
-    *("no-pairs", "look-no-pairs", "batch-mixed", "order-seen", "no-bend", "wrong-d-ff"),
+    *(
+        "no-matrix-product",
+        "no-pairs",
+        "look-no-pairs",
+        "batch-mixed",
+        "order-seen",
+        "no-bend",
+        "wrong-d-ff",
+    ),
     *("gradient-nan", "cache-shared", "cross-cached", "past-counts-calls"),
 }
 

@@ -130,7 +130,7 @@ ${markup(id, `<code>${NAME}</code>`, "")}
     const work = bench(box, part, {
       code: () => {
         sent = file.text;
-        return `import own_file_in_page\nown_file_in_page.check(${[sent, step, file.held, file.heldText, SOFT].map((each) => JSON.stringify(each)).join(", ")})`;
+        return `from attention_book.course.own_file.in_page import check\ncheck(${[sent, step, file.held, file.heldText, SOFT].map((each) => JSON.stringify(each)).join(", ")})`;
       },
       words: (ready) => tell(ready ? upTo : [`${upTo[0]}（先载入 ${megabytes} MB）`, `${upTo[1]} (loads ${megabytes} MB first)`]),
       done: ({ error }) => {

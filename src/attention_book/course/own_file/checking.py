@@ -20,7 +20,7 @@ from attention_book.course.own_file.examining import (
     tested,
 )
 from attention_book.course.own_file.hints import HINTS
-from attention_book.course.own_file.loading import Unreadable, line_in, load
+from attention_book.course.own_file.loading import CERTAIN, Unreadable, line_in, load
 from attention_book.course.own_file.steps import STEPS
 from attention_book.course.own_file.verdict import FileVerdict, verdict_on
 from attention_book.course.time_limit import DoesNotEnd, within
@@ -178,7 +178,15 @@ class _Check:
                 f"这是较早的一步（你在做第 {self.step} 步）：先把它修好。",
                 f"This is an earlier step (you are at step {self.step}): mend it first.",
             )
-        if number == self.step or trouble.slip not in (None, "error"):
+        for step in STEPS if trouble.slip == "error" else ():
+            if trouble.name in step.names:
+                trouble.hint = Bilingual(
+                    f"文件里还没有 `{trouble.name}`（第 {step.number} 步）：写好它，这里就通了。",
+                    f"The file has no `{trouble.name}` yet (step {step.number}): write it, and this"
+                    " will run.",
+                )
+                return
+        if number == self.step or trouble.slip not in (None, "error") or trouble.hint in CERTAIN:
             return
         for step in reversed(STEPS[number : self.step]):
             _, other = tested(module, step)

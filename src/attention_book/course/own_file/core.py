@@ -89,7 +89,7 @@ class Trouble:
         hint: where to look.
         later: which later edit broke a step that held.
         cause: the slip of a later step that explains it.
-        name: the definition that is missing, or takes other arguments.
+        name: the definition that is missing, or takes other arguments, or the undefined name.
         line: the line of the file where it shows, if there is one.
     """
 

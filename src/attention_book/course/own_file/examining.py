@@ -14,7 +14,13 @@ from torch import Tensor
 
 from attention_book.course.own_file.core import Case, Law, Step, Trouble, same
 from attention_book.course.own_file.hints import HINTS
-from attention_book.course.own_file.loading import error_hint, error_text, line_in, load
+from attention_book.course.own_file.loading import (
+    SHAPES,
+    error_hint,
+    error_text,
+    line_in,
+    load,
+)
 from attention_book.foundations.bilingual import Bilingual
 
 # --- names ---------------------------------------------------------------------------------------
@@ -168,7 +174,7 @@ def _broken(module: Any, step: Step, law: Law, tried: list[_Tried], bad: list[_T
     first, slip = bad[0], _recognized(module, law, tried)
     if first.error is not None:
         trouble = _raised(step, law, first.case.given, first.error, module)
-        if slip or law.error_hint:
+        if slip or (law.error_hint and trouble.hint in (None, SHAPES)):
             trouble.slip = slip or law.error_hint
             trouble.hint = HINTS.get(trouble.slip or "", trouble.hint)
         return trouble
@@ -195,7 +201,10 @@ def _raised(
     zh, en = (f"第 {line} 行", f"line {line}") if line else ("你的代码", "your code")
     what = Bilingual(f"{zh}出错：{text.zh}", f"{en} raises {text.en}")
     hint = error_hint(error, module)
-    return Trouble(step.number, what, law.name, given, slip="error", hint=hint, line=line)
+    name = error.name if type(error) is NameError else None
+    return Trouble(
+        step.number, what, law.name, given, slip="error", hint=hint, line=line, name=name
+    )
 
 
 def _recognized(module: Any, law: Law, tried: list[_Tried]) -> str | None:
@@ -273,7 +282,7 @@ def later_edit(old: str, new: str, step: Step) -> tuple[Bilingual, int | None] |
     en = ", ".join(f"`{name}` (line {line})" for name, line in lines.items())
     if guilty:
         text = Bilingual(
-            f"第 {step.number} 步原来是对的，是后来改 {zh} 时弄坏的：换回原来的那段，它就又对了。",
+            f"第 {step.number} 步原来是对的，是后来改 {zh}时弄坏的：换回原来的那段，它就又对了。",
             f"Step {step.number} held before, and your later edit of {en} broke it: with the old"
             " one it holds again.",
         )

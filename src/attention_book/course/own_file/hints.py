@@ -38,6 +38,11 @@ HINTS: Mapping[str, Bilingual] = {
         "评分的缩放不归 `attention_pooling` 管。",
         "Scaling the scores is not the job of `attention_pooling`.",
     ),
+    "no-matrix-product": Bilingual(
+        "按行加权平均是矩阵乘法：权重 (n, m) 在左，v (m, d) 在右，写成 `@`；`*` 是逐个相乘。",
+        "The weighted average of the rows is a matrix product, written `@`, with the weights (n, m)"
+        " on the left and v (m, d) on the right; `*` multiplies number by number.",
+    ),
     "overflow": Bilingual(
         "大的评分取指数溢出了：用 `.softmax(-1)`，它先减去最大值。",
         "Large scores overflow in exp: `.softmax(-1)` subtracts the largest first.",

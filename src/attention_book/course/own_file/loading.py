@@ -127,7 +127,8 @@ def error_text(error: BaseException) -> Bilingual:
 
 _ERRORS: tuple[tuple[str, Bilingual], ...] = (
     (
-        r"unary ~: 'NoneType'|'NoneType' object has no attribute|masked_fill.*NoneType",
+        r"unary ~: 'NoneType'|'NoneType' object has no attribute"
+        r"|masked_fill.*(NoneType|got \(bool)",
         Bilingual(
             "没给 `mask` 时它是 None：先分开这种情形。",
             "Without `mask` it is None: treat that case first.",
@@ -218,6 +219,11 @@ _ERRORS: tuple[tuple[str, Bilingual], ...] = (
         ),
     ),
 )
+
+
+#: Hints that name the cause itself, wherever the error comes up; and what is said of shapes, to
+#: which any other hint is preferred.
+CERTAIN, SHAPES = tuple(hint for _, hint in _ERRORS[:5]), _ERRORS[5][1]
 
 
 def error_hint(error: BaseException, module: Any) -> Bilingual | None:

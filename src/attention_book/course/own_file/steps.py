@@ -17,6 +17,7 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
                 "`attention_pooling` should be the average of the values under softmax(scores)",
             ),
             functions.pool_formula,
+            error_hint="no-matrix-product",
         ),
         Law(
             "shift",
@@ -47,8 +48,8 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "regression",
             Bilingual(
-                "`kernel_regression` 应当是核回归",
-                "`kernel_regression` should be kernel regression",
+                "`kernel_regression` 应当是 softmax(评分) 对 ys 的平均",
+                "`kernel_regression` should be the average of ys under softmax(scores)",
             ),
             functions.regression,
         ),

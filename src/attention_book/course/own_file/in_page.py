@@ -4,11 +4,8 @@ import html
 import json
 from pathlib import Path
 
-from attention_book.course.own_file.checking import check_file
+from attention_book.course.own_file.checking import FILE, check_file
 from attention_book.course.own_file.verdict import FileVerdict
-
-FILE = Path("/home/reader/my_attention.py")
-MEMORY = FILE.with_name(".my_attention.json")
 
 
 class Shown:
@@ -33,6 +30,8 @@ def check(text: str, step: int, held_step: int, held_text: str, seconds: float) 
         held_text: that text.
         seconds: after so many the page ends a check.
     """
-    FILE.write_text(text, encoding="utf8")
-    MEMORY.write_text(json.dumps({"step": held_step, "source": held_text}), encoding="utf8")
-    return Shown(check_file(step or None, FILE, remember=False, limit=seconds))
+    path = Path(FILE)  # in the page's own file system, which ends with it
+    memory = {"step": held_step, "source": held_text}
+    path.write_text(text, encoding="utf8")
+    path.with_name(f".{path.stem}.json").write_text(json.dumps(memory), encoding="utf8")
+    return Shown(check_file(step or None, path, remember=False, limit=seconds))
