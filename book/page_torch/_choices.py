@@ -46,10 +46,15 @@ def where(condition, input=None, other=None):
 
 def masked_fill(x, mask, value):
     if not isinstance(mask, Tensor):
-        got = ", ".join(type(each).__name__ for each in (mask, value))
+        kinds = [type(each).__name__ for each in (mask, value)]
+        marked = ", ".join(f"!{kind}!" for kind in kinds)
+        unlike = (
+            f"      didn't match because some of the arguments have invalid types: ({marked})\n"
+        )
         raise TypeError(
-            f"masked_fill() received an invalid combination of arguments - got ({got}), but"
-            " expected one of:\n * (Tensor mask, Tensor value)\n * (Tensor mask, Number value)"
+            "masked_fill() received an invalid combination of arguments - got"
+            f" ({', '.join(kinds)}), but expected one of:\n * (Tensor mask, Tensor value)\n{unlike}"
+            f" * (Tensor mask, Number value)\n{unlike}"
         )
     if mask.dtype is not bool_:
         raise RuntimeError(

@@ -710,6 +710,8 @@ def errors(d: Draw, shape: list[int], setup: list[str]) -> str:
             "x.backward()",
             "x.requires_grad_().sum().backward(torch.ones(2))",
             "x.masked_fill(x, 0)",
+            "x.masked_fill(False, 0.0)",
+            "x.masked_fill(None, 0.0)",
             "x - True",
             "(x > 0) - (x > 1)",
             "-(x > 0)",
