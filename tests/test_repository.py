@@ -174,13 +174,21 @@ def test_nothing_is_published_before_every_test_has_passed():
     jobs = workflow()["jobs"]
     publishing = {"publish", "notebooks"}
     for job in publishing:
-        wanted = set(jobs) - publishing - {"next"}
-        assert set(jobs[job]["needs"]) == wanted, "next promises nothing"
+        wanted = set(jobs) - publishing - {"next", "elsewhere"}
+        assert set(jobs[job]["needs"]) == wanted, "the other two promise nothing"
         assert jobs[job]["if"] == jobs["publish"]["if"]
     paths = sorted((ROOT / ".github/workflows").iterdir())
     deploying = [p.name for p in paths if "deploy-pages" in p.read_text(encoding="utf-8")]
     assert deploying == ["tests.yml"]
     assert "pages" not in workflow()["permissions"]
+
+
+def test_actions_are_pinned_by_their_hash_and_the_forms_can_be_read():
+    for path in (ROOT / ".github").rglob("*.yml"):
+        text = path.read_text(encoding="utf-8")
+        assert yaml.safe_load(text)
+        for action in re.findall(r"uses: (\S+)", text):
+            assert re.search(r"@[0-9a-f]{40}$", action), f"{path.name}: {action}"
 
 
 def test_the_workflow_keeps_the_folder_that_the_build_keeps_its_outputs_in():
