@@ -24,9 +24,7 @@ CAPITALS = {name.lower(): name for name in _NAMES.split()}
 _NAME = re.compile(r"[A-Za-z_][\w.-]*$")
 #: Only what XML 1.0 allows.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_NOT_FOR_BOOKS = re.compile(
-    r"(on|data-bl|data-zh-|data-en-|data-alt-)|(loading|decoding)$"
-)
+_NOT_FOR_BOOKS = re.compile(r"(on|data-bl|data-zh-|data-en-|data-alt-)|(loading|decoding)$")
 
 
 def converted(source: Element, namespace: str = XHTML) -> Element:

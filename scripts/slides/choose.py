@@ -44,6 +44,8 @@ WORTH = {
     "text": 45,
     "goals": 40,
     "try": 35,
+    "check": 34,  # code that says True
+    "preparation": 33,  # code that says nothing and defines nothing
     "remark": 32,  # a line of code or two
     "table": 30,
 }
@@ -64,6 +66,7 @@ ASIDE = (
     "revealed", "page-python",
 )  # fmt: skip
 RIGHT = "✓"
+_DEFINES = re.compile(r"^(def|class|@)", re.MULTILINE)
 _SET_UP = re.compile(r"(import|from|notebook\.setup|set_seed|#|\))|^[\w, ]+,?$")
 
 
@@ -79,12 +82,18 @@ class Slide:
 
     @property
     def worth(self) -> int:
-        kind = "remark" if self.kind == "code" and self.is_remark else self.kind
+        kind = kind_of_code(self.parts["cells"]) if self.kind == "code" else self.kind
         return WORTH[kind] + (MARKED if self.marked else 0)
 
-    @property
-    def is_remark(self) -> bool:
-        return sum(measure(code)[0] for code, _ in self.parts["cells"]) <= REMARK_LINES
+
+def kind_of_code(cells: list[tuple[Element, list[Element]]]) -> str:
+    """Return what code on a slide is: most of it is worth less than a drawing or a question."""
+    if sum(measure(code)[0] for code, _ in cells) <= REMARK_LINES:
+        return "remark"
+    said = [" ".join(each.text_content().split()) for _, printed in cells for each in printed]
+    if not said and not any(_DEFINES.search(code.text_content()) for code, _ in cells):
+        return "preparation"
+    return "check" if set(said) == {"True"} else "code"
 
 
 @dataclass

@@ -8,7 +8,11 @@ import re
 from lxml import etree, html
 from pages.one_language import Element, class_is
 
-SENTENCE_END = re.compile(r"(?<=[。！？])|(?<=[.!?:])\s*\n\s*|(?<=[.!?])\s+(?=[A-Z“(])")
+#: A bracket or a quotation mark that closes belongs to the sentence before it.
+SENTENCE_END = re.compile(
+    r"(?<=[。！？])(?![）”])|(?<=[。！？][）”])"
+    r"|(?<=[.!?:])\s*\n\s*|(?<=[.!?])\s+(?=[A-Z“(])|(?<=[.!?][)”])\s+(?=[A-Z“(])"
+)
 EMPHASIS = ("strong", "em")
 AFTER_EMPHASIS = re.compile(r"(?:[。！？]|[.!?](?=\s+[A-Z“(]))(\s*)(?=\S)")
 #: What drawings lead to by its id.

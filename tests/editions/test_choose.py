@@ -138,3 +138,21 @@ def test_of_too_much_the_least_goes_and_its_words_are_said_later() -> None:
     assert left == "code: 1. Section"
     said = " ".join(note.text_content() for slide in found.slides for note in slide.notes)
     assert said.count("About the remark.") == 1
+
+
+def test_code_that_shows_something_is_worth_more_than_code_that_does_not() -> None:
+    output = '<div class="cell_output"><pre>{}</pre></div>'
+    cell = '<div class="cell"><div class="cell_input"><pre>{}</pre></div>{}</div>'
+    pairs = {
+        "code": ("x = 1\ny = x + 1\nprint(y)", output.format("2")),
+        "defines": ("def f(x):\n    y = x\n    return y", ""),
+        "check": ("x = 1\ny = x\nx == y", output.format("True")),
+        "preparation": ("x = 1\ny = x\nz = y", ""),
+        "remark": ("x = 1\nx + 1", output.format("2")),
+    }
+    worth = {}
+    for name, (code, printed) in pairs.items():
+        found = chapter(cell.format(code, printed))
+        (worth[name],) = [slide.worth for slide in found.slides if slide.kind == "code"]
+    assert worth["code"] == worth["defines"]
+    assert worth["code"] > worth["check"] > worth["preparation"] > worth["remark"]

@@ -10,7 +10,8 @@ from slides import sentences as module
 from slides.sentences import beginning_of, count, lead, question_of, sentences, wide
 
 PIECES = ["One is here.", "两个字。", "Is it?", "<em>So</em> it is!", "<code>a.B</code> ends.",
-          "<strong>How far?</strong>", "“Quoted.”", "三？", "e.g. not an end,"]  # fmt: skip
+          "<strong>How far?</strong>", "“Quoted.”", "三？", "e.g. not an end,", "(It is so.)",
+          "（是这样。）"]  # fmt: skip
 
 
 def paragraph(inside: str) -> html.HtmlElement:
