@@ -24,7 +24,7 @@ def main() -> None:
         torch.manual_seed(number)  # whatever is drawn without a seed must not show
         printed: list[str] = []
         found = run_answer.run(code, page["names"], printed.append, page["first"])
-        value = html.unescape(re.sub("</?pre>", "", found["html"]))
+        value = html.unescape(re.sub("</?pre[^>]*>", "", found["html"]))
         error = found["error"] and f"{found['error']['kind']}: {found['error']['message']}"
         told.append(["".join(printed), value, error, found["missing"]])
     json.dump(told, sys.stdout)

@@ -142,7 +142,7 @@ def shown(value: Any) -> str:
         return ""
     if hasattr(value, "_repr_html_"):
         return str(value._repr_html_())
-    return f"<pre>{html.escape(written(value)[:SHOWN])}</pre>"
+    return f"<pre tabindex='0'>{html.escape(written(value)[:SHOWN])}</pre>"
 
 
 def written(value: Any) -> str:
