@@ -45,6 +45,7 @@ WORDS = {
 LEFT_OUT = (
     *ON_THE_PAGE_ONLY,
     class_is("toctree-wrapper", "live-controls", "claim-mark", "walk-lines", "walk-frame"),
+    class_is("live-cut-narrow", "live-cut-tools"),  # the same drawing for phones; its buttons
     f"self::button[not({class_is('live-word')})]",
     f"self::details[{class_is('hide')}]",
     f"self::details[ancestor::div[{class_is('live')}]]",

@@ -30,6 +30,7 @@ DRAWN = re.compile(
 #: Of the page's rules only those for parts of drawings; the page's type is not for them.
 OF_DRAWINGS = re.compile(r"\.(dg-|live-|figure-svg|diagram-svg)|svg")
 FONTS = "system-ui, 'Noto Sans', 'PingFang SC', 'Noto Sans SC', 'Noto Sans CJK SC', sans-serif"
+_MIXED = re.compile(r"color-mix\(in srgb, #(\w{6}) (\d+)%, #(\w{6})\)")
 _VAR = re.compile(r"var\((--[\w-]+)\s*(?:,\s*((?:[^()]|\([^()]*\))*))?\)")
 
 
@@ -71,7 +72,7 @@ class Styles:
         for _ in range(8):
             found = _VAR.search(value)
             if not found:
-                return value
+                return _MIXED.sub(mixed, value)  # which older reading systems do not know
             known = self.values.get(found[1], (found[2] or "").strip() or "currentColor")
             value = value[: found.start()] + known + value[found.end() :]
         return value
@@ -91,6 +92,17 @@ class Styles:
                 if "var(" in value:
                     element.set(name, self.filled(value))
             element.attrib.pop("class", None)
+
+
+def mixed(found: re.Match[str]) -> str:
+    """Return the color between two.
+
+    >>> mixed(_MIXED.fullmatch("color-mix(in srgb, #ff0000 50%, #0000ff)"))
+    '#800080'
+    """
+    share = int(found[2]) / 100
+    pairs = zip(*(bytes.fromhex(found[i]) for i in (1, 3)), strict=True)
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
 
 def holder_of(root: Element) -> Element:

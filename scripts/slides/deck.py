@@ -262,7 +262,7 @@ def fill_live(page: Element, slide: Slide, about: Deck) -> None:
 
 
 def stands_still(place: Element) -> bool:
-    return place.get("data-live") == "translator" or place.find("./script") is not None
+    return place.get("data-live") in ("translator", "cut") or place.find("./script") is not None
 
 
 def fill_stages(page: Element, slide: Slide, about: Deck) -> None:
