@@ -10,7 +10,7 @@ export function picture(found, lang, labelledBy) {
   const { width, height, narrow } = found;
   return svg("svg", {
     class: `live-cut-drawing ${narrow ? "live-cut-narrow" : "live-cut-wide"}`, viewBox: `0 0 ${width} ${height}`,
-    role: "img", "aria-labelledby": labelledBy,
+    role: "img", translate: "no", "aria-labelledby": labelledBy,
   }, found.ribbons.map((each) => ribbonPart(each, narrow)), found.words.map((each) => wordPart(each, found, lang)));
 }
 
@@ -45,7 +45,8 @@ export const scissors = (x, y) => svg("g", { class: "live-cut-scissors", transfo
 export function pressable({ lang, press, describe, labelledBy }) {
   const trail = svg("polyline", { class: "live-cut-trail", points: "" });
   const ground = svg("g"), above = svg("g");
-  const element = svg("svg", { class: "live-cut-drawing live-cut-live", role: "group", "aria-labelledby": labelledBy }, ground, above, trail);
+  const element = svg("svg", { class: "live-cut-drawing live-cut-live", role: "group", translate: "no",
+    "aria-labelledby": labelledBy }, ground, above, trail);
   const parts = new Map();
   let held = null;
 
