@@ -26,6 +26,7 @@ const BOUNDS = {
   desktop: { performance: 100, accessibility: 100, "best-practices": 100, seo: 100 },
   mobile: { performance: 97, accessibility: 100, "best-practices": 100, seo: 100 },
   kilobytes: 250, // a chapter without its figures
+  undecided: 100, // what axe leaves to people, on a page in one view
 };
 const RUNS = Number(option("runs") ?? 3); // Lighthouse's performance varies: the median counts
 const TYPES = {
@@ -67,17 +68,24 @@ function pages() {
 const FOLDS_NOTHING = `localStorage["attention-book-questions"] ??= JSON.stringify(
   { version: 1, cards: {}, log: [], lines: {}, settings: { mode: "open" } })`;
 
-/** Every page in each language and color mode, wide and narrow: the violations found. */
+/** The contents beside the text scroll by themselves, and axe takes what lies below for covered by them: its rule of
+    contrast would decide on nothing. Unrolled, they cover nothing. */
+const UNROLLED = `.bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article { position: static !important;
+  max-height: none !important; height: auto !important; overflow: visible !important }`;
+
+/** Every page in each language and color mode, wide and narrow: the violations found, and what axe could not decide. */
 async function axe(browser, base) {
   const source = readFileSync(path.join(here, "node_modules", "axe-core", "axe.min.js"), "utf8");
   const violations = [];
+  let tooManyOpen = false;
   for (const name of pages()) {
-    let count = 0;
+    let count = 0, undecided = 0;
     for (const width of WIDTHS) {
       const page = await browser.newPage();
       await page.setViewport({ width, height: 900 });
       await page.evaluateOnNewDocument(FOLDS_NOTHING);
       await page.goto(`${base}/${name}?lang=zh`, { waitUntil: "load" });
+      await page.addStyleTag({ content: UNROLLED });
       await page.evaluate(source);
       await page.keyboard.press("Tab"); // the whole page is laid out
       for (const theme of THEMES) {
@@ -88,18 +96,23 @@ async function axe(browser, base) {
           }, theme, language);
           const found = await page.evaluate(() =>
             new Promise((done) => setTimeout(done, 350)) // colors fade to the other mode
-              .then(() => window.axe.run(document, { resultTypes: ["violations"] }))
-              .then((result) => result.violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary])));
-          count += found.length;
-          for (const [id, nodes, html, why] of found) violations.push({ name, width, theme, language, id, nodes, html, why });
+              .then(() => window.axe.run(document, { resultTypes: ["violations", "incomplete"] }))
+              .then(({ violations, incomplete }) => ({
+                wrong: violations.map((v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 160), v.nodes[0].failureSummary]),
+                open: incomplete.reduce((sum, { nodes }) => sum + nodes.length, 0),
+              })));
+          count += found.wrong.length;
+          undecided = Math.max(undecided, found.open);
+          for (const [id, nodes, html, why] of found.wrong) violations.push({ name, width, theme, language, id, nodes, html, why });
         }
       }
       await page.close();
     }
-    console.log(`axe         ${name.padEnd(28)} ${count} violations in ${LANGUAGES.length * THEMES.length * WIDTHS.length} views`);
+    tooManyOpen ||= undecided > BOUNDS.undecided;
+    console.log(`axe         ${name.padEnd(28)} ${count} violations, at most ${undecided} undecided (bound ${BOUNDS.undecided}), in ${LANGUAGES.length * THEMES.length * WIDTHS.length} views`);
   }
   for (const v of violations) console.log(`  ${v.name} ${v.language} ${v.theme} ${v.width}: ${v.id} × ${v.nodes}\n    ${v.html}\n    ${v.why.replace(/\n\s*/g, " ")}`);
-  return violations.length === 0;
+  return violations.length === 0 && !tooManyOpen;
 }
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];

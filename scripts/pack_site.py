@@ -17,8 +17,9 @@ BUILD = Path(__file__).resolve().parents[1] / "book" / "_build"
 FOLDER = "attention_book"
 #: What a reader's browser never asks for: notes of the build, the index for other books.
 LEFT_OUT = (".buildinfo", ".nojekyll", "objects.inv", ".DS_Store")
-#: The archive must not hold itself, nor the printed books that lie beside it on the web.
-LEFT_OUT_FOLDERS = (".doctrees", "downloads")
+#: The archive must not hold itself, nor the printed books that lie beside it on the web, nor the
+#: pictures for those who share a page's address.
+LEFT_OUT_FOLDERS = (".doctrees", "downloads", "cards")
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first moment that the format knows
 
 

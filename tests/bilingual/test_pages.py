@@ -1,10 +1,10 @@
 """A plain Sphinx project becomes a site in two languages."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
+import search_parts
 from bilingual.marks import is_marked
 from lxml import etree
 from tiny_project import Project, make_project
@@ -151,13 +151,13 @@ def test_the_search_page_searches_in_both_languages(built: Project) -> None:
     page = built.page("search")
     assert etree.HTML(page).xpath("//input[@id='book-search']")
     scripts = etree.HTML(page).xpath("//script/@src")
-    assert [src.split("?")[0] for src in scripts][-2:] == [
+    assert [src.split("?")[0] for src in scripts][-3:] == [
         "_static/porter-stemmer.js",
+        "_static/search-engine.js",
         "_static/search.js",
     ]
-    text = (built.html / "search-index.js").read_text(encoding="utf8")
-    index = dict(json.loads(re.match(r"window\.bookIndex=(.*);\n", text)[1]))
-    ((anchor, zh, en, zh_text, en_text, _),) = index["markdown.html"]
+    index = search_parts.whole(built.html)
+    ((anchor, zh, en, zh_text, en_text, _, _),) = index["markdown.html"]
     assert (anchor, zh, en) == ("", "掩码", "Masks")
     assert "不该得到权重" in zh_text
     assert "Padding gets no weight" in en_text
@@ -165,12 +165,10 @@ def test_the_search_page_searches_in_both_languages(built: Project) -> None:
 
 
 def test_references_and_formulas_can_be_read_in_the_index(built: Project) -> None:
-    text = (built.html / "search-index.js").read_text(encoding="utf8")
-    index = dict(json.loads(text.split(";\n")[0].removeprefix("window.bookIndex=")))
-    ((_, _, _, zh, en, _),) = index["restructured.html"]
+    ((_, _, _, zh, en, _, _),) = search_parts.whole(built.html)["restructured.html"]
     assert zh == "见 掩码，e^(-10⁶) ≈0/1。 用 softmax 归一化"
     assert en == "See Masks. use softmax to normalize"
-    assert "\ue010" not in text
+    assert "\ue010" not in search_parts.text(built.html)
 
 
 def test_words_of_a_project_can_be_added(built: Project) -> None:
@@ -213,10 +211,10 @@ def test_an_edited_page_changes_its_own_entry_of_the_index(project: Project) -> 
     project.build()
     project.write(other="# {zh}`别的` {en}`Another`\n")
     project.build()
-    index = (project.html / "search-index.js").read_text(encoding="utf8")
+    index = search_parts.text(project.html)
     assert "别的" in index
     assert '"Other"' not in index
     project.write(index="# One\n")
     Path(project.folder, "other.md").unlink()
     project.build()
-    assert "别的" not in (project.html / "search-index.js").read_text(encoding="utf8")
+    assert "别的" not in search_parts.text(project.html)

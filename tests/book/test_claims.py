@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import search_parts
 from evidence.claims.cells import evidence
 from lxml import html
 from tiny import HEADER, cell, make_book
@@ -136,7 +137,7 @@ def test_in_its_chapter_a_claim_is_its_words_and_a_mark(built):
 
 
 def test_claims_are_found_once_by_a_search(built):
-    index = (built.html / "search-index.js").read_text(encoding="utf8")
+    index = search_parts.text(built.html)
     assert index.count("One and one are two.") == 1
     assert "evidence" not in index
 

@@ -4,6 +4,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 from website.katex import Katex, KatexError, KeepPunctuation, hold, is_short
+from website.katex.mathml import MATH, faults, repaired
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +140,29 @@ def test_numbered_environment_without_a_name_is_refused(tiny_book):
     text = "# T\n\n\\begin{align}\nx &= 1\n\\end{align}\n"
     log = tiny_book(["website.katex", "evidence.strict_build"], intro=text).build(fails=True)
     assert "starred form" in log
+
+
+# ---- what screen readers get -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("math", "fault"),
+    [
+        ("<mi><munder><mi>Q</mi><mn>1</mn></munder></mi>", "mi holds elements"),
+        ("<msub><mi>a</mi><mi>b</mi><mo>c</mo></msub>", "msub has 3 children"),
+        ('<mtable columnspacing=""></mtable>', "columnspacing of mtable is empty"),
+    ],
+)
+def test_unsound_mathml_is_named_and_repaired(math, fault):
+    math = f"<math>{math}</math>"
+    assert faults(math) == [fault]
+    assert faults(repaired(math)) == []
+    assert re.sub("<[^>]*>", "", repaired(math)) == re.sub("<[^>]*>", "", math)
+
+
+@pytest.mark.parametrize(
+    "tex", [r"\underset{(m)}{Q}", r"a_{\cos}", r"\begin{array}{l}x\end{array}"]
+)
+def test_what_katex_writes_is_sound(tex):
+    assert "<math" in Katex({}).render(tex, display=False)
+    assert faults(MATH.search(Katex({}).render(tex, display=False))[0]) == []

@@ -9,7 +9,7 @@ from tiny import EXTENSIONS
 from website.slimming.slim_site import bundle, write_bundles
 from website.slimming.slim_styles import trim
 
-OUR_STYLES = sorted(EXTENSIONS.rglob("*.css"))
+OUR_STYLES = sorted(path for path in EXTENSIONS.rglob("*.css") if "static" in path.parts)
 
 
 def app_in(folder: Path) -> SimpleNamespace:
@@ -62,3 +62,9 @@ def test_nothing_of_our_own_styles_or_of_katex_is_trimmed(style: Path) -> None:
     """A family such as "col-" must not take KaTeX's `.col-align-r` with it."""
     css = re.sub(r"/\*.*?\*/", "", style.read_text("utf8"), flags=re.S)
     assert re.sub(r"\s+", "", trim(css)) == re.sub(r"\s+", "", css)
+
+
+def test_of_the_theme_stays_what_a_page_or_a_script_names() -> None:
+    css = ".a{x:y}.b .c,.b.d{x:y}.e:not(.f)>[class~=g]{x:y}p :is(.h,.i){x:y}@media print{#j{x:y}}"
+    kept = trim(css, {"a", "b", "c", "e"})
+    assert kept == ".a{x:y}.b .c{x:y}.e:not(.f)>[class~=g]{x:y}p :is(.h,.i){x:y}"

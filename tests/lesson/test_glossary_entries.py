@@ -1,9 +1,9 @@
 """A glossary's entries: found by the search, and linked with the section that introduces each."""
 
-import json
 from typing import Any
 
 import pytest
+import search_parts
 from lxml import html
 from tiny_lesson import make_project
 
@@ -89,9 +89,8 @@ def test_an_unused_entry_leads_nowhere(project: Any) -> None:
 
 
 def test_each_entry_is_a_result_of_the_search_in_both_languages(project: Any) -> None:
-    text = (project.html / "search-index.js").read_text("utf8")
-    pages = dict(json.loads(text.split(";\n")[0].removeprefix("window.bookIndex=")))
-    found = {fields[0]: fields for fields in pages["glossary.html"]}
+    places = search_parts.whole(project.html)["glossary.html"]
+    found = {fields[0]: fields for fields in places}
     (cache,) = (fields for fields in found.values() if fields[1] == "键值缓存")
     assert cache[2] == "KV cache"
     assert "留着的键和值" in cache[3]

@@ -1,10 +1,10 @@
 """The parts of a chapter, as pages show them: opening, badges, notes on sources, stages."""
 
-import json
 import re
 from typing import Any
 
 import pytest
+import search_parts
 from lxml import html
 from tiny_lesson import make_project
 
@@ -181,9 +181,8 @@ class TestAPage:
         assert (words(link, "zh"), words(link, "en")) == ("谁先写的", "Who wrote it first")
 
     def test_the_search_finds_a_box_by_its_own_title(self, text: str, built: Any) -> None:
-        index = (built.html / "search-index.js").read_text(encoding="utf8")
-        pages = json.loads(index.split(";\n")[0].removeprefix("window.bookIndex="))
-        sections = {entry[0]: entry for name, entries in pages for entry in entries}
+        pages = search_parts.whole(built.html)
+        sections = {entry[0]: entry for entries in pages.values() for entry in entries}
         assert sections["sec-first"][1:5] == [
             "谁先写的",
             "Who wrote it first",

@@ -1,8 +1,7 @@
 """Every number in the prose leads to the cell that it comes from, wherever it stands."""
 
-import json
-
 import pytest
+import search_parts
 from glued import gluing
 from lxml import html
 from tiny import HEADER, cell, make_book
@@ -123,10 +122,9 @@ def test_a_number_of_another_page_leads_there(book):
 
 def test_what_is_folded_is_a_place_of_its_own_for_the_search(book):
     """Words that a page shows only when it is opened: in cells, in solutions."""
-    text = (book.html / "search-index.js").read_text(encoding="utf8").split(";\n")[0]
-    sections = dict(json.loads(text.removeprefix("window.bookIndex=")))["a.html"]
-    inside = {anchor: (zh, en, both) for anchor, zh, en, _, _, both, *end in sections if end}
-    in_sight = " ".join(both for *_, both in (each for each in sections if len(each) == 6))
+    sections = search_parts.whole(book.html)["a.html"]
+    inside = {anchor: (zh, en, both) for anchor, zh, en, _, _, both, folded in sections if folded}
+    in_sight = " ".join(both for *_, both, folded in sections if not folded)
     assert "a_share" not in in_sight
     assert "its output" in in_sight
     page = html.fromstring(book.page("a"))

@@ -26,8 +26,18 @@ CARDS = st.dictionaries(
 )
 LOG = st.lists(st.tuples(NAMES, DAYS, st.integers(1, 4), st.none() | st.integers(0, 4)))
 LINES = st.dictionaries(NAMES, st.tuples(st.text(max_size=9), st.integers(0, 3)))
+PLACES = st.dictionaries(
+    NAMES,
+    st.tuples(
+        st.sampled_from(["sec-why", "sec-how"]),
+        st.text(max_size=3),
+        st.text(max_size=3),
+        st.integers(0, 3),
+        st.integers(0, 1),
+    ),
+)
 PROGRESS = st.fixed_dictionaries(
-    {"version": st.just(1), "cards": CARDS, "log": LOG, "lines": LINES}
+    {"version": st.just(1), "cards": CARDS, "log": LOG, "lines": LINES, "places": PLACES}
 )
 
 
@@ -74,6 +84,9 @@ def test_merging_does_not_depend_on_the_order_and_loses_no_later_answer(shared, 
             both["cards"][name]["last"] >= card["last"] for name, card in one["cards"].items()
         )
         assert all(each in both["log"] for each in one["log"])
+        for page, (*_, time, read) in one["places"].items():
+            assert both["places"][page][3] >= time
+            assert both["places"][page][4] >= read
 
 
 def test_reading_the_same_file_twice_changes_nothing(reader):
@@ -176,12 +189,18 @@ ANYTHING = st.recursive(
 @given(
     found=st.fixed_dictionaries(
         {"version": st.just(1), "cards": st.dictionaries(NAMES | st.just("__proto__"), ANYTHING)},
-        optional={"log": ANYTHING, "lines": ANYTHING, "settings": ANYTHING, "more": ANYTHING},
+        optional={
+            "log": ANYTHING,
+            "lines": ANYTHING,
+            "places": st.dictionaries(NAMES, ANYTHING),
+            "settings": ANYTHING,
+            "more": ANYTHING,
+        },
     )
 )
 def test_only_what_has_the_right_form_comes_in(shared, found):
     now = taken_in(shared, found)
-    assert set(now) == {"version", "cards", "log", "lines", "settings"}
+    assert set(now) == {"version", "cards", "log", "lines", "places", "settings"}
     for card in now["cards"].values():
         assert set(card) == {"s", "d", "last", "reps"}
         assert all(isinstance(value, int | float) for value in card.values())
@@ -287,3 +306,35 @@ def test_a_line_is_kept_cut_and_the_later_one_wins(reader):
     assert reader.call("lineOf", "masks") == "y"
     reader.call("fromFile", json.dumps({"version": 1, "cards": {}, "lines": {"masks": ["z", 1]}}))
     assert reader.call("lineOf", "masks") == "y"
+
+
+# ---- where the reader is ------------------------------------------------------------------------
+
+
+def test_the_place_is_the_latest_one_and_what_was_read_stays_read(reader):
+    assert reader.call("lastPlace") is None
+    reader.call("keepPlace", "masks", "sec-why", ["4.1 为什么", "4.1 Why"], True, 1_000_000)
+    reader.call("keepPlace", "scoring", "sec-dot", ["5.1 点积", "5.1 Dots"], False, 2_000_000)
+    assert reader.call("lastPlace")["page"] == "scoring"
+    reader.call("keepPlace", "masks", "sec-how", ["4.2 怎样", "4.2 How"], False, 3_000_000)
+    last = {"page": "masks", "anchor": "sec-how", "title": ["4.2 怎样", "4.2 How"], "isRead": True}
+    assert reader.call("lastPlace") == last == reader.call("placeOf", "masks")
+    assert reader.stored()["places"]["masks"][4] == 1
+
+
+def test_staying_in_a_section_does_not_write_at_every_move(reader):
+    reader.call("keepPlace", "masks", "sec-why", ["一", "1"], False, 1_000_000)
+    once = reader.stored()
+    reader.call("keepPlace", "masks", "sec-why", ["一", "1"], False, 1_059_000)
+    assert reader.stored() == once
+    reader.call("keepPlace", "masks", "sec-why", ["一", "1"], False, 1_061_000)
+    assert reader.stored() != once
+
+
+@pytest.mark.parametrize(
+    "place", [["x y", "a", "b", 1, 0], ["s", 1, "b", 1, 0], ["s", "a", "b", -1, 0], ["s"], "s"]
+)
+def test_a_place_that_cannot_be_is_left_out(reader, place):
+    good = ["sec-why", "一", "1", 5, 0]
+    taken_in(reader, {"version": 1, "cards": {}, "places": {"good": good, "bad": place}})
+    assert reader.progress()["places"] == {"good": good}

@@ -41,7 +41,8 @@ def page_names() -> list[str]:
     if not SITE.is_dir():
         return []
     pages = (path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
-    return sorted(page for page in pages if not page.startswith(("_", "index.html")))
+    apart = ("_", "index.html", "404.html")  # a copy of the front page; one that stands alone
+    return sorted(page for page in pages if not page.startswith(apart))
 
 
 def live_figures() -> list[tuple[str, str]]:

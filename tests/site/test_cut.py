@@ -225,7 +225,8 @@ def test_the_reader_may_go_on_where_they_were(page: Page, base_url: str) -> None
     page.mouse.move(600, 500)
     page.mouse.wheel(0, 100)
     for _ in range(50):  # it is kept a moment after one has stopped
-        if page.evaluate("localStorage.getItem('attention-book-place')"):
+        stored = page.evaluate("localStorage['attention-book-questions']")
+        if json.loads(stored).get("places"):
             break
         page.wait_for_timeout(100)
     page.goto(f"{base_url}/{HOME}?lang=en")
@@ -233,6 +234,9 @@ def test_the_reader_may_go_on_where_they_were(page: Page, base_url: str) -> None
     expect(link).to_be_visible()
     link.click()
     page.wait_for_url(f"**/masks.html#{section}")
-    page.evaluate("localStorage.setItem('attention-book-place', '{\"page\": \"<b>\"}')")
+    page.evaluate(
+        """localStorage['attention-book-questions'] =
+           '{"version": 1, "cards": {}, "places": {"masks": ["<b>", "x", "x", 1, 0]}}'"""
+    )
     page.goto(f"{base_url}/{HOME}?lang=en")
     expect(page.locator(".front-return")).to_be_hidden()

@@ -131,7 +131,8 @@ def _resolve_raw(found: re.Match[str]) -> str:
     if name.lower() == "script":
         return f"<{name}{attributes}>{plain(text)}</{name}>"
     zh, en = (_squeeze(pick(text, language)).replace('"', "&quot;") for language in ("zh", "en"))
-    both = _squeeze(plain(text))
+    # A window, a bookmark and a search engine show one title: English, until a script knows better.
+    both = _squeeze(pick(text, "en") if name.lower() == "title" else plain(text))
     data = f'data-bl="text" data-zh-text="{zh}" data-en-text="{en}"'
     return f"<{name}{attributes} {data}>{both}</{name}>"
 

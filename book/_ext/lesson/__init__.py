@@ -21,6 +21,7 @@ PARTS = (
     "lesson.stages",
     "lesson.own_file",
     "lesson.glossary_entries",
+    "lesson.terms_in_place",
     "lesson.evidence_cells",
     "lesson.number_links",
     "lesson.folded_places",

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bilingual.environment import PerBook, PerPage, builder_of, reading_order
 from bilingual.marks import mark
 from bilingual.nodes import LanguageInline
+from bilingual.search import EXPLAINED
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -100,8 +101,22 @@ def introductions(env: BuildEnvironment) -> dict[str, tuple[str, Use]]:
 def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Write a glossary again if a term is introduced elsewhere than before."""
     pages = sorted(ENTRIES.of(env))
+    tell_search(env)
     digest = hashlib.sha256(repr((pages, introductions(env))).encode()).hexdigest()
     return pages if DIGEST.update(env, digest) else []
+
+
+def tell_search(env: BuildEnvironment) -> None:
+    """Have a search for a term find the section that introduces it, by each of its names."""
+    first = introductions(env)
+    found: dict[tuple[str, str], list[str]] = {}
+    for entries_of_page in ENTRIES.of(env).values():
+        for names in entries_of_page:
+            places = [first[name.lower()] for name in names if name.lower() in first]
+            if places:
+                page, use = places[0]
+                found.setdefault((page, use.anchor), []).extend(names)
+    EXPLAINED.update(env, found)
 
 
 class LinkIntroductions(SphinxPostTransform):

@@ -31,7 +31,7 @@ class Opening(SphinxDirective):
         self.state.nested_parse(self.content, self.content_offset, holder)
         found = [child for child in holder.children if isinstance(child, nodes.container)]
         blocks = {language_of(child) or "": child for child in found}
-        box = nodes.container(classes=["opening"])
+        box = nodes.container(classes=["opening"], search_silent=True)
         self.set_source_info(box)
         if len(holder) != 2 or set(blocks) != set(PARTS):
             return self.problem("an opening holds one :::{zh} and one :::{en}, and nothing else")

@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import yaml
 from bilingual.environment import PerBook, PerPage, builder_of, reading_order
-from bilingual.marks import split_pair
+from bilingual.marks import Bilingual, split_pair
 from bilingual.nodes import LanguageInline
 from docutils import nodes
 from sphinx import addnodes
@@ -199,6 +199,9 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
         following = straight[place + 1 : place + 2]
         says[page] = repr((place, len(straight), [(each, titles[each]) for each in following]))
     says |= {page: repr(stations[page].invitation) for page in side}
+    for page, after in pairwise(reading_order(env)):
+        if after in stations:  # its question stands beside the link to it
+            says[page] = f"{says.get(page)} {stations[after].invitation}"
     before = SAID.of(env)
     SAID.update(env, says)
     return sorted(page for page, said in says.items() if before.get(page) != said)
@@ -317,6 +320,23 @@ def mark_in_sidebar(
     )
 
 
+def tell_questions(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Describe a chapter by its question; beside the link to the next one stands that one's."""
+    stations = STATIONS.of(app.env)
+    relations = getattr(app.builder, "relations", {}).get(page)
+    if relations and relations[2] in stations:
+        context["next_question"] = Bilingual(**as_sentences(stations[relations[2]]))
+    if page in stations:
+        context["description"] = as_sentences(stations[page])
+
+
+def as_sentences(station: Station) -> dict[str, str]:
+    """Return a chapter's line, which goes on after a dash elsewhere, as a sentence of its own."""
+    return {language: line[:1].upper() + line[1:] for language, line in station.invitation.items()}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("bilingual.environment")
     app.setup_extension("lesson.checks.counts")
@@ -329,4 +349,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", judge, priority=600)  # before strict_build judges
     app.connect("env-get-updated", pages_to_write, priority=960)
     app.connect("html-page-context", mark_in_sidebar, priority=910)
+    app.connect("html-page-context", tell_questions, priority=910)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,7 +29,12 @@ MODULES = Path(__file__).parent / "modules"
 FOLDER = "questions"
 #: Each script, and the modules that it is made of with all that they import; what the script of
 #: all pages has, the others leave out.
-SCRIPTS = {"contents": ("contents", "place"), "core": ("chapter",), "today": ("today",)}
+SCRIPTS = {
+    "contents": ("contents",),
+    "core": ("chapter",),
+    "reading": ("reading",),
+    "today": ("today",),
+}
 #: What readers do without: comments, and the blanks that lines begin with.
 COMMENT = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n| // [^\n]*$|^ +", re.M | re.S)
 #: A box as it stands in a page: it ends with its data. (One that was complained of has none.)
@@ -62,8 +67,10 @@ def in_folder(modules: tuple[str, ...]) -> list[str]:
 def load(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
-    """Load what a page needs: all of them show progress in the contents."""
+    """Load what a page needs: all show progress in the contents, chapters keep the place."""
     names = ["index", "contents"]
+    if doctree is not None and any("badge" in each for each in doctree.findall(nodes.title)):
+        names.append("reading")
     if doctree is not None and next(doctree.findall(QuestionData), None) is not None:
         names.append("core")
     if doctree is not None and is_today(doctree):

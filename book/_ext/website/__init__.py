@@ -16,6 +16,9 @@ PARTS = (
     "website.shell",
     "website.slimming",
     "website.policy",
+    "website.metadata",
+    "website.social_cards",
+    "website.front_door",
     "website.downloads",
     "website.quick_build",
 )

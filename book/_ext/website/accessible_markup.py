@@ -68,14 +68,35 @@ def depart_entry(translator: Any, node: nodes.entry) -> None:
 
 
 def visit_desc_parameterlist(translator: Any, node: addnodes.desc_parameterlist) -> None:
-    """A long signature, one parameter a line, is a definition list in looks only."""
+    """A long signature, one parameter a line, is one term: no list can stand within it."""
     HTML5Translator.visit_desc_parameterlist(translator, node)
     if node.get("multi_line_parameter_list"):
-        translator.body[-1] = translator.body[-1].replace("<dl", '<dl role="presentation"')
+        translator.body[-1] = '<span class="sig-params">'
 
 
 def depart_desc_parameterlist(translator: Any, node: addnodes.desc_parameterlist) -> None:
-    HTML5Translator.depart_desc_parameterlist(translator, node)
+    if node.get("multi_line_parameter_list"):
+        translator.body.append("</span>")
+        translator.body.append(f'<span class="sig-paren">{translator.context.pop()}</span>')
+    else:
+        HTML5Translator.depart_desc_parameterlist(translator, node)
+
+
+def visit_desc_parameter(translator: Any, node: addnodes.desc_parameter) -> None:
+    start = len(translator.body)
+    HTML5Translator.visit_desc_parameter(translator, node)
+    in_spans(translator.body, start, "<dd", '<span class="sig-param-line"')
+
+
+def depart_desc_parameter(translator: Any, node: addnodes.desc_parameter) -> None:
+    start = len(translator.body)
+    HTML5Translator.depart_desc_parameter(translator, node)
+    in_spans(translator.body, start, "</dd>", "</span>")
+
+
+def in_spans(body: list[str], start: int, tag: str, other: str) -> None:
+    """Write another tag in what was written last."""
+    body[start:] = [part.replace(tag, other) for part in body[start:]]
 
 
 def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
@@ -93,8 +114,16 @@ def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
             section["ids"] = [f"{label}-content"]
 
 
+def no_links_to_files(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave "file:line" in a text as it is: docutils takes it for an address."""
+    for link in list(doctree.findall(nodes.reference)):
+        if str(link.get("refuri", "")).startswith("file:"):
+            link.replace_self(link.children)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", unique_ids)
+    app.connect("doctree-read", no_links_to_files)
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
@@ -102,5 +131,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         addnodes.desc_parameterlist,
         override=True,
         html=(visit_desc_parameterlist, depart_desc_parameterlist),
+    )
+    app.add_node(
+        addnodes.desc_parameter, override=True, html=(visit_desc_parameter, depart_desc_parameter)
     )
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -13,7 +13,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from bilingual.pages import BilingualTemplates
@@ -42,17 +41,6 @@ CODE = ("module", "importmap", "speculationrules", "text/javascript", "applicati
 CHARSET = re.compile(r"""<meta charset=["'][\w-]+["'] ?/?>""")
 _SCRIPT = re.compile(r"<script\b([^>]*)>(.*?)</script\s*>", re.S | re.I)
 _TYPE = re.compile(r"""\stype=["']?([^"'\s>]+)""")
-
-REDIRECT = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="refresh" content="0; url={page}">
-<title>{page}</title>
-</head>
-<body><a href="{page}">{page}</a></body>
-</html>
-"""
 
 
 class GuardedTemplates(BilingualTemplates):
@@ -110,15 +98,6 @@ def configure(app: Sphinx, config: Config) -> None:
     config.template_bridge = f"{__name__}.GuardedTemplates"
 
 
-def write_redirect(app: Sphinx, exception: Exception | None) -> None:
-    """Write index.html, where the table of contents writes one line without a policy."""
-    if exception is not None or app.builder.name != "html" or app.config.root_doc == "index":
-        return
-    page = guarded(REDIRECT.format(page=app.builder.get_target_uri(app.config.root_doc)))
-    Path(app.outdir, "index.html").write_text(page, encoding="utf8")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", configure, priority=910)  # after `bilingual` named its templates
-    app.connect("build-finished", write_redirect)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

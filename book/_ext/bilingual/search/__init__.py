@@ -2,28 +2,34 @@
 
 Sphinx's own index can't find two-character Chinese words and lists a heading in all
 languages at once.  Ours is a list of sections with their text; the browser searches it:
-Chinese by substring, English by stem, results in the reader's language (static/search.js).
-It is loaded on the search page alone, once somebody searches.
+Chinese by substring, English by stem, results in the reader's language
+(static/search-engine.js finds, static/search.js shows).
+It comes in parts, once somebody searches: the headings, the text of the reader's language, and
+only where these do not do the rest.
 
 What a page shows only when it is opened, such as a folded cell, is a place of its own within its
 section (the attribute ``search_inside``): whoever searches is led there only for words that the
-section does not show, and the link opens it.
+section does not show, and the link opens it. A box with the attribute ``search_silent`` is in no
+excerpt.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import yaml
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 
-from bilingual.environment import PerPage, reading_order
+from bilingual.environment import PerBook, PerPage, reading_order
 from bilingual.marks import is_marked, pick
 from bilingual.nodes import language_of
 from bilingual.search.formulas import readable
@@ -36,8 +42,16 @@ FORMULAS = (nodes.math, nodes.math_block)
 BREAKS = (nodes.TextElement, nodes.Structural, nodes.Body)
 
 
-#: The sections of each page, as the browser gets them.
+FOLDER = "search-index"
+#: The parts of the index beside its headings: the texts of each language, and of both.
+TEXTS = ("zh", "en", "both")
+#: The group of a page with a number, and of one that `bilingual_search_kinds` does not name.
+CHAPTER, PAGE = "chapter", "page"
+
+#: The sections of each page.
 SECTIONS = PerPage[list[list[str]]]("bilingual_search")
+#: What a section is the first to explain, by page and anchor: an extension may tell.
+EXPLAINED = PerBook[dict[tuple[str, str], list[str]]]("bilingual_search_explained", {})
 
 
 class Section:
@@ -58,7 +72,7 @@ class Section:
             self.text[language].append(text)
 
     def entry(self) -> list[str]:
-        """As the browser gets it: anchor, titles, texts in zh, in en, in both; "inside"."""
+        """Return anchor, titles, texts in zh, in en, in both; "inside"."""
         texts = [" ".join("".join(self.text[key]).split()) for key in ("zh", "en", "")]
         inside = ["inside"] if self.inside else []
         return [self.anchor, self.title["zh"], self.title["en"], *texts, *inside]
@@ -76,7 +90,7 @@ def _walk(node: nodes.Node, section: Section | None, language: str, found: list[
         if section is not None:
             section.add(str(node), language)
         return
-    if isinstance(node, SILENT):
+    if isinstance(node, SILENT) or (isinstance(node, nodes.Element) and "search_silent" in node):
         return
     words = readable(node.astext()) if isinstance(node, FORMULAS) else fenced_label(node)
     if words is not None:
@@ -114,23 +128,70 @@ def _open(node: nodes.Node) -> Section | None:
 
 
 def write_index(app: Sphinx, exception: Exception | None) -> None:
-    """Write the index if it changed."""
+    """Write the parts of the index that changed."""
     if exception or app.builder.format != "html":
         return
-    store = SECTIONS.of(app.env)
-    pages = [
-        [app.builder.get_target_uri(name), [_in_words(app.env, entry) for entry in store[name]]]
-        for name in reading_order(app.env)
-        if store.get(name)
-    ]
-    text = _as_json(pages)
-    spellings = _as_json({"characters": variants(text), "words": app.config.bilingual_other_words})
-    script = f"window.bookIndex={text};\nwindow.bookSpellings={spellings};\n"
-    _write_if_new(Path(app.outdir) / "search-index.js", script)
+    store, explained = SECTIONS.of(app.env), EXPLAINED.of(app.env)
+    names = [name for name in reading_order(app.env) if store.get(name)]
+    pages = {name: [_in_words(app.env, entry) for entry in store[name]] for name in names}
+    heads = {
+        "pages": [
+            [
+                app.builder.get_target_uri(name),
+                kind_of(app, name),
+                [_head(entry, explained.get((name, entry[0]), [])) for entry in entries],
+            ]
+            for name, entries in pages.items()
+        ],
+        "characters": variants(_as_json(pages)),
+        "words": app.config.bilingual_other_words,
+        **word_lists(app),
+    }
+    folder = Path(app.outdir) / FOLDER
+    for number, part in enumerate(("heads", *TEXTS)):
+        value = [[entry[2 + number] for entry in entries] for entries in pages.values()]
+        text = _as_json(value if number else heads)
+        script = f"(window.bookIndex ??= {{}}).{part}={text};\n"
+        _write_if_new(folder / f"{part}.js", script)
 
 
 def _as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _head(entry: list[str], names: list[str]) -> list[Any]:
+    """What is loaded first: anchor, titles; whether it is folded away, what it explains."""
+    anchor, zh, en, _, _, _, *inside = entry
+    more = [1 if inside else 0, names] if names else [1] if inside else []
+    return [anchor, zh, en, *more]
+
+
+def kind_of(app: Sphinx, page: str) -> str:
+    """Return the group of results that a page belongs to."""
+    for pattern, kind in app.config.bilingual_search_kinds.items():
+        if fnmatch(page, pattern):
+            return str(kind)
+    return CHAPTER if app.env.toc_secnumbers.get(page, {}).get("") else PAGE
+
+
+def word_lists(app: Sphinx) -> Mapping[str, Any]:
+    """Return what the project's file says: words that mean the same, that say nothing, that a page
+    is about though its title does not have them.
+    """
+    name = app.config.bilingual_search_words
+    if not name:
+        return {"same": [], "silent": [], "about": {}}
+    found = yaml.safe_load(Path(app.srcdir, name).read_text(encoding="utf8"))
+    return {
+        "same": [[str(word) for word in line] for line in found.get("same", [])],
+        "about": {
+            app.builder.get_target_uri(page): words
+            for page, words in found.get("about", {}).items()
+        },
+        "silent": [
+            word for line in found.get("silent", []) for word in re.split(r"[,，、]\s*", line)
+        ],
+    }
 
 
 def _in_words(env: BuildEnvironment, entry: list[str]) -> list[str]:
@@ -158,6 +219,8 @@ def replace_sphinx_search(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("bilingual_other_words", {}, "html", dict)
+    app.add_config_value("bilingual_search_kinds", {}, "html", dict)
+    app.add_config_value("bilingual_search_words", "", "html", str)
     app.connect("builder-inited", replace_sphinx_search)
     app.connect("doctree-read", collect, priority=950)
     SECTIONS.connect(app)

@@ -11,8 +11,8 @@
 
   /* Bootstrap moves a `title` to `data-bs-original-title` when it makes it a tooltip. */
   function setAttribute(element, name, text) {
-    if (name === "text") {
-      element.textContent = text;
+    if (name === "text") { // the window's title has one language, in 对照 the first
+      element.textContent = element.tagName === "TITLE" && root.dataset.language === "both" ? element.dataset.zhText : text;
       return;
     }
     const tooltip = /^(title|data-bs-title)$/.test(name) && window.bootstrap?.Tooltip?.getInstance(element);
@@ -80,7 +80,11 @@
 
   window.bookLanguage = () => root.dataset.language || "both";
   window.bookTranslate = (scope) => translate(scope, window.bookLanguage());
-  const asked = new URLSearchParams(location.search).get("lang");
+  /* "zh-CN" and "EN" mean zh and en. */
+  const asked = (new URLSearchParams(location.search).get("lang") || "").toLowerCase().split("-")[0];
   if (known.test(asked)) remember(asked);
+  addEventListener("storage", (event) => { // another tab has chosen
+    if (event.key === "book-language" && known.test(event.newValue)) keepPlace(() => show(event.newValue));
+  });
   show(window.bookLanguage());
 })();

@@ -1,139 +1,35 @@
-/* Search the index of sections: Chinese by substring, English by stem.
+/* Shows what search-engine.js finds as one types: on the search page, and in any field that
+   window.bookSearch(field, status, results, most) is given.
 
-   window.bookIndex is [[page, [[anchor, title zh, title en, text zh, text en, text], …]], …];
-   the last text (code, formulas) belongs to both languages. An entry that ends with "inside" is
-   folded away within the section before it.
-   window.bookSpellings: characters that stand for others, in pairs, and words for other words. */
+   The index comes in parts: the headings and the text of the reader's language with the first
+   search, the other language's and the code where these find next to nothing. */
 (function () {
   "use strict";
-  const script = document.currentScript;
-  const CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff";
-  const WORDS = new RegExp(`(?:(?![${CJK}])[\\p{L}\\p{N}_])+`, "gu");
-  const RUNS = new RegExp(`[${CJK}]+|${WORDS.source}`, "gu");
-  const IS_CJK = new RegExp(`^[${CJK}]`);
-  const MOST = 60;
-  const porter = new Stemmer();
-  const stems = new Map();
+  const FOLDER = new URL("../search-index/", document.currentScript.src);
+  const FEW = 3, MORE = 3, LONGEST = 200;
+  const GROUPS = [
+    [["chapter", "page"], "正文", "Chapters", 20],
+    [["term"], "术语", "Terms", 6],
+    [["reference"], "参考", "Reference", 20],
+  ];
+  const arriving = new Map();
+  let engine = null;
 
-  function stem(word) {
-    if (!stems.has(word)) stems.set(word, porter.stemWord(word));
-    return stems.get(word);
-  }
-
-  let spellings = { characters: new Map(), words: [] };
-
-  /* One form for all widths, cases and scripts: "ＲｏＰＥ" is "rope", "機" is "机". */
-  function normal(text) {
-    const plain = text.normalize("NFKC").toLowerCase();
-    return Array.from(plain, (each) => spellings.characters.get(each) || each).join("");
-  }
-
-  /* The same, each character where it stood. */
-  function inPlace(text) {
-    return Array.from(text, (each) => {
-      const one = normal(each);
-      return one.length === each.length ? one : each;
-    }).join("");
-  }
-
-  /* "多头attention" is two terms. */
-  function terms(query) {
-    return [...new Set(query.match(RUNS))].map((run) => IS_CJK.test(run) ? { cjk: run } : { word: run, stem: stem(run) });
-  }
-
-  function words(text) {
-    const found = [];
-    for (const word of text.match(WORDS) || []) {
-      found.push(word);
-      if (word.includes("_")) found.push(...word.split("_").filter(Boolean));
-    }
-    return found;
-  }
-
-  function load() {
-    const { characters, words } = window.bookSpellings;
-    const letters = Array.from(characters);
-    const pairs = letters.flatMap((each, n) => (n % 2 ? [] : [[each, letters[n + 1]]]));
-    spellings = { characters: new Map(pairs), words: Object.entries(words) };
-    return window.bookIndex.flatMap(([page, sections]) => {
-      let around = null;
-      return sections.map((fields) => {
-        const [anchor, titleZh, titleEn, zh, en, both, inside] = fields;
-        const section = {
-          page, anchor, top: sections[0], title: { zh: titleZh, en: titleEn }, text: { zh, en, both },
-          titleLower: normal(`${titleZh} ${titleEn}`), lower: normal(`${zh} ${en} ${both}`),
-          around: inside ? around : null,
+  /* A page from a folder loads nothing but scripts. */
+  function load(part) {
+    if (!arriving.has(part)) {
+      arriving.set(part, new Promise((resolve, reject) => {
+        const element = document.createElement("script");
+        element.src = new URL(`${part}.js`, FOLDER);
+        element.onload = resolve;
+        element.onerror = () => {
+          arriving.delete(part); // the next search tries again
+          reject(new Error(`no ${part}.js`));
         };
-        if (inside) section.lower += ` ${around.lower}`;
-        else around = section;
-        return section;
-      });
-    });
-  }
-
-  /* How well one term fits a text, 0 if it doesn't. */
-  function count(term, text, stemmed) {
-    if (term.cjk) return text.split(term.cjk).length - 1;
-    const exact = stemmed.get(term.stem) || 0;
-    if (exact || term.word.length < 3) return exact;
-    let partial = 0;
-    for (const [word, times] of stemmed) if (word.startsWith(term.word)) partial += times / 2;
-    return partial;
-  }
-
-  function tally(list) {
-    const times = new Map();
-    list.forEach((word) => times.set(stem(word), (times.get(stem(word)) || 0) + 1));
-    return times;
-  }
-
-  function score(section, wanted, query) {
-    section.titleStems ||= tally(words(section.titleLower));
-    section.stems ||= tally(words(section.lower));
-    let total = 0;
-    for (const term of wanted) {
-      const inTitle = count(term, section.titleLower, section.titleStems);
-      const inText = count(term, section.lower, section.stems);
-      if (!inTitle && !inText) return 0;
-      total += (inTitle ? 12 : 0) + Math.log1p(inText);
+        document.head.append(element);
+      }));
     }
-    const titles = Object.values(section.title).map(normal);
-    if (titles.includes(query)) total += 20;
-    else if (wanted.length > 1 && section.titleLower.includes(query)) total += 8;
-    if (wanted.length > 1 && section.lower.includes(query)) total += 4;
-    if (section.anchor === "") total += 1;
-    return total;
-  }
-
-  function pattern(wanted) {
-    const parts = wanted.map((term) => {
-      const start = (term.cjk || (term.stem.length > 2 ? term.stem.replace(/i$/, "[iy]") : term.word));
-      const safe = start.replace(/[.*+?^${}()|\\]/g, "\\$&");
-      return term.cjk ? safe : `(?<![\\p{Script=Latin}\\p{N}])${safe}\\p{Script=Latin}*`;
-    });
-    return new RegExp(parts.join("|"), "giu");
-  }
-
-  function excerpt(section, wanted, language) {
-    const marks = pattern(wanted);
-    const order = language === "en" ? ["en", "both", "zh"] : ["zh", "both", "en"];
-    const texts = order.map((key) => section.text[key]);
-    const text = texts.find((each) => inPlace(each).search(marks) >= 0) || texts.find(Boolean) || "";
-    const at = Math.max(0, inPlace(text).search(marks) - 40);
-    const piece = (at ? "…" : "") + text.slice(at, at + 170) + (text.length > at + 170 ? "…" : "");
-    const paragraph = document.createElement("p");
-    paragraph.lang = text === section.text.zh ? "zh-Hans" : "en";
-    let end = 0;
-    for (const match of inPlace(piece).matchAll(marks)) {
-      if (!match[0]) continue;
-      paragraph.append(piece.slice(end, match.index));
-      const hit = document.createElement("mark");
-      hit.textContent = piece.slice(match.index, match.index + match[0].length);
-      paragraph.append(hit);
-      end = match.index + match[0].length;
-    }
-    paragraph.append(piece.slice(end));
-    return paragraph;
+    return arriving.get(part);
   }
 
   function name(zh, en, language) {
@@ -142,130 +38,140 @@
     return zh === en ? zh : `${zh} ${en}`;
   }
 
-  function item(section, wanted, language) {
-    const line = document.createElement("li");
-    const link = document.createElement("a");
-    link.href = section.page + (section.anchor ? "#" + section.anchor : "");
-    link.textContent = name(section.title.zh, section.title.en, language);
-    line.append(link);
-    if (section.anchor) {
-      const chapter = document.createElement("span");
-      chapter.className = "search-chapter";
-      chapter.textContent = name(section.top[1], section.top[2], language);
-      line.append(chapter);
+  function made(tag, className, ...children) {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    element.append(...children);
+    return element;
+  }
+
+  const addressOf = (place) => new URL(`../${place.page}${place.anchor ? `#${place.anchor}` : ""}`, FOLDER).href;
+
+  function link(place, language) {
+    const element = made("a", "", name(place.title.zh, place.title.en, language));
+    element.href = addressOf(place);
+    return element;
+  }
+
+  /* The same text in one form, each character where it stood. */
+  function inPlace(text) {
+    return Array.from(text, (each) => {
+      const one = engine.normal(each);
+      return one.length === each.length ? one : each;
+    }).join("");
+  }
+
+  const marksOf = (terms) => new RegExp(terms.flatMap((term) => term.patterns.map(({ pattern }) => pattern.source)).join("|"), "gu");
+
+  /* Some words around the first hit: of the first of these places that has one in the reader's language. */
+  function excerpt(places, terms, language) {
+    const marks = marksOf(terms), parts = language === "en" ? ["en", "both", "zh"] : ["zh", "both", "en"];
+    const texts = parts.flatMap((part) => places.map((place) => [part, window.bookIndex[part]?.[place.number][place.row] ?? ""]));
+    const hit = texts.find(([, text]) => inPlace(text).search(marks) >= 0);
+    const [part, text] = hit ?? texts.find(([each, words]) => words && each !== "both") ?? ["", ""];
+    if (!text) return [];
+    const at = Math.max(0, inPlace(text).search(marks) - 40);
+    const piece = (at ? "…" : "") + text.slice(at, at + 170) + (text.length > at + 170 ? "…" : "");
+    const paragraph = made("p", "");
+    paragraph.lang = part === "zh" ? "zh-Hans" : "en";
+    let end = 0;
+    for (const match of inPlace(piece).matchAll(marks)) {
+      if (!match[0]) continue;
+      paragraph.append(piece.slice(end, match.index), made("mark", "", piece.slice(match.index, match.index + match[0].length)));
+      end = match.index + match[0].length;
     }
-    line.append(excerpt(section, wanted, language));
+    paragraph.append(piece.slice(end));
+    return [paragraph];
+  }
+
+  /* A page, by itself if its beginning fits nearly as well as its best place; and its next best places. */
+  function item({ found }, terms, language) {
+    const [best] = found, top = found.find(({ place }) => place.isTop && place.kind !== "term");
+    const lead = (top && top.points > 0.6 * best.points ? top : best).place;
+    const more = found.map(({ place }) => place).filter((place) => place !== lead).slice(0, MORE - 1);
+    const line = made("li", "", link(lead, language));
+    if (!lead.isTop) line.append(made("span", "search-chapter", name(lead.top.zh, lead.top.en, language)));
+    line.append(...excerpt([lead, ...more], terms, language));
+    if (more.length) line.append(made("ul", "search-more", ...more.map((place) => made("li", "", link(place, language)))));
     return line;
   }
 
-  /* Where all terms stand, the best place first. What is folded away counts only for words that
-     its section does not show. */
-  function places(wanted, query) {
-    const points = new Map(sections.map((section) => [section, score(section, wanted, query)]));
-    const found = sections.filter((each) => points.get(each) && !(each.around && points.get(each.around)));
-    return found.sort((a, b) => points.get(b) - points.get(a));
+  function grouped({ results, terms }, language, most) {
+    const groups = GROUPS.map(([kinds, zh, en, least]) => {
+      const own = results.filter(({ kind }) => kinds.includes(kind)).slice(0, Math.min(least, most));
+      return { own, title: name(zh, en, language), best: own[0] === results[0] && results[0]?.found[0].points > 20 };
+    }).filter(({ own }) => own.length);
+    groups.sort((a, b) => b.best - a.best); // a name that is typed whole leads to its entry
+    return groups.map(({ own, title }) => made("section", "search-group", made("h2", "", title),
+      made("ol", "search", ...own.map((result) => item(result, terms, language)))));
   }
 
-  function stands(term) {
-    return sections.some((section) => score(section, [term], "") > 0);
-  }
-
-  /* What of a term stands in the book: the book's word for it, or its longest part; or nothing. */
-  function nearest(term) {
-    if (stands(term)) return [term];
-    const whole = term.cjk || term.word;
-    const other = spellings.words.reduce((text, [theirs, ours]) => text.replaceAll(normal(theirs), normal(ours)), whole);
-    if (other !== whole) {
-      const own = terms(other);
-      if (own.every(stands)) return own;
-    }
-    for (let length = whole.length - 1; length > (term.cjk ? 0 : Math.max(2, whole.length / 2)); length -= 1) {
-      for (let at = 0; at + length <= (term.cjk ? whole.length : length); at += 1) {
-        const part = terms(whole.slice(at, at + length));
-        if (part.length === 1 && stands(part[0])) return part;
-      }
-    }
-    return [];
-  }
-
-  /* The places, and the words that they were found by: others where those of the query stand in no
-     place together. */
-  function answer(query) {
-    const wanted = terms(query);
-    const found = places(wanted, query);
-    if (found.length) return { found, wanted, by: "" };
-    let nearby = wanted.flatMap(nearest);
-    nearby = nearby.filter((each, n) => nearby.findIndex((other) => shown(other) === shown(each)) === n);
-    for (let count = nearby.length; count; count -= 1) {
-      const some = nearby.slice(0, count);
-      const others = places(some, "");
-      if (others.length) return { found: others, wanted: some, by: some.map(shown).join(" ") };
-    }
-    return { found: [], wanted, by: "" };
-  }
-
-  function shown(term) {
-    return term.cjk || term.word;
-  }
-
-  function summary(found, by, language) {
-    const count = found.length;
+  function summary({ results, by }, language) {
+    const count = results.reduce((sum, { found }) => sum + found.length, 0);
     if (!count) return name("没有找到。换一个词试试。", "Nothing found. Try another word.", language);
-    const zh = `找到 ${count} 处。`;
-    const en = `${count} ${count === 1 ? "place" : "places"} found.`;
+    const zh = `找到 ${count} 处。`, en = `${count} ${count === 1 ? "place" : "places"} found.`;
     return by ? name(`书里没有这样写。按“${by}”${zh}`, `Not in the book as typed. By “${by}”: ${en}`, language) : name(zh, en, language);
   }
 
-  const field = document.getElementById("book-search");
-  const list = document.querySelector("#search-results .search");
-  const status = document.getElementById("search-status");
-  let sections = null;
-  let loading = null;
+  window.bookSearch = function (field, status, results, most = Infinity) {
+    let latest = 0;
+    field.maxLength = LONGEST; // what is longer is no question, and stands in the address
 
-  function index() {
-    loading ||= new Promise((resolve) => {
-      const element = document.createElement("script");
-      element.src = script.dataset.index;
-      element.onload = () => resolve((sections = load()));
-      element.onerror = () => resolve((loading = null)); // the next search tries again
-      document.head.append(element);
+    async function search() {
+      const turn = (latest += 1), language = window.bookLanguage(), query = field.value.trim();
+      const tell = (zh, en, ...found) => {
+        if (turn !== latest) return;
+        status.textContent = name(zh, en, language);
+        if (results.contains(document.activeElement)) return; // who goes through the list keeps it
+        results.replaceChildren(...found);
+      };
+      if (!query) return tell("输入要找的词：中文、英文、公式或函数的名字都行。", "Type what you look for: a word, a formula's name, a function.");
+      if (!/[\p{L}\p{N}√∞∑∂∇×≠≤≥]/u.test(query)) return tell("只有标点，没有字。输入要找的词。", "There are only signs. Type a word to look for.");
+      const own = language === "both" ? ["zh", "en"] : [language];
+      try {
+        await Promise.all(["heads", ...own].map(load));
+        engine ??= window.bookSearchEngine(window.bookIndex);
+        let answer = engine.answer(query);
+        if (answer.by || answer.results.length < FEW) {
+          await Promise.all(["zh", "en", "both"].map(load));
+          answer = engine.answer(query);
+        }
+        tell(summary(answer, "zh"), summary(answer, "en"), ...grouped(answer, language, most));
+      } catch (e) {
+        tell("没能载入索引，请再试一次。", "The index could not be loaded; try again.");
+      }
+    }
+
+    let waiting = null;
+    field.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(search, 120);
     });
-    return loading;
-  }
+    document.addEventListener("book:language", search);
+    /* ↓ and ↑ go from the field through what was found. */
+    field.form.parentElement.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key], links = [field, ...results.querySelectorAll("a")];
+      const at = links.indexOf(document.activeElement);
+      if (!step || at < 0 || !links[at + step]) return;
+      event.preventDefault();
+      links[at + step].focus();
+    });
+    return search;
+  };
 
-  async function search() {
-    if (!terms(normal(field.value)).length) {
-      list.replaceChildren();
-      status.textContent = "";
-      return;
-    }
-    if (!sections) await index();
-    const language = window.bookLanguage();
-    if (!sections) {
-      status.textContent = name("没能载入索引，请再试一次。", "The index could not be loaded; try again.", language);
-      return;
-    }
-    const { found, wanted, by } = answer(normal(field.value.trim()));
-    list.replaceChildren(...found.slice(0, MOST).map((section) => item(section, wanted, language)));
-    status.textContent = summary(found, by, language);
-  }
-
-  let waiting = null;
+  const field = document.getElementById("book-search");
+  if (!field) return;
+  const search = window.bookSearch(field, document.getElementById("search-status"), document.getElementById("search-results"));
   field.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      const url = new URL(location);
-      url.searchParams.set("q", field.value);
-      history.replaceState(null, "", url);
-      search();
-    }, 150);
+    const url = new URL(location);
+    url.searchParams.set("q", field.value);
+    history.replaceState(null, "", url);
   });
   field.form.addEventListener("submit", (event) => {
     event.preventDefault();
     search();
   });
-  document.addEventListener("book:language", search);
-  field.value = new URLSearchParams(location.search).get("q") || "";
+  field.value = (new URLSearchParams(location.search).get("q") || "").slice(0, LONGEST);
   field.focus();
   search();
 })();

@@ -29,6 +29,8 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 from sphinx.writers.html5 import HTML5Translator
 
+from website.katex.mathml import repaired
+
 logger = logging.getLogger(__name__)
 
 KATEX = Path(__file__).parent
@@ -72,8 +74,9 @@ class Katex:
 
     @cached_property
     def salt(self) -> bytes:
-        """What a rendering depends on besides the formula: KaTeX itself and the macros."""
-        source = (KATEX / "katex.min.js").read_bytes()
+        """What a rendering depends on besides the formula: KaTeX itself, repairs and macros."""
+        files = (KATEX / "katex.min.js", KATEX / "mathml.py")
+        source = b"".join(file.read_bytes() for file in files)
         return hashlib.sha256(source + RENDER_JS.encode() + repr(self.macros).encode()).digest()
 
     @cached_property
@@ -93,7 +96,7 @@ class Katex:
             if "error" in answer:
                 self.refused[key] = answer["error"].removeprefix("KaTeX parse error: ")
             else:
-                self.rendered[key] = answer["html"]
+                self.rendered[key] = repaired(answer["html"])
                 self.is_new = True
         if key in self.refused:
             raise KatexError(self.refused[key])

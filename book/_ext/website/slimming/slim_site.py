@@ -44,6 +44,8 @@ _ICON_RULE = re.compile(
 )
 _URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
 _IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
+_CLASSES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
+_WORDS = re.compile(r"[A-Za-z_][\w-]*")
 _VERSION = re.compile(r"(book\.[0-9a-f]{8}\.css)\?v=\w*")
 _FONT_DISPLAY = re.compile(r"font-display:\s*(?:block|auto)")  # show text before its font is there
 _FONT_SOURCE = re.compile(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)')
@@ -114,11 +116,15 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
+    names = names_in_use(Path(app.outdir))
     versions = {}
     for note in sorted(bundle_notes(app).glob("*.json")):
         styles = json.loads(note.read_text(encoding="utf8"))
-        css = "\n".join(_read_style(static / style, static) for style in styles)
-        css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", trim(css)), static)
+        css = "\n".join(
+            trim(_read_style(static / style, static), names if style in THEME_STYLES else None)
+            for style in styles
+        )
+        css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", css), static)
         (static / f"{note.stem}.css").write_text(css, encoding="utf8")
         versions[f"{note.stem}.css"] = hashlib.sha256(css.encode()).hexdigest()[:10]
     for page in Path(app.outdir).rglob("*.html"):
@@ -126,6 +132,17 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
         dated = _VERSION.sub(lambda m: f"{m[1]}?v={versions.get(m[1], '')}", text)
         if dated != text:
             page.write_text(dated, encoding="utf8")
+
+
+def names_in_use(site: Path) -> set[str]:
+    """Return the classes and ids of all pages, and every word of the scripts, which set some."""
+    found: set[str] = set()
+    for page in site.rglob("*.html"):
+        for value in _CLASSES.findall(page.read_text(encoding="utf8")):
+            found.update(value.split())
+    for script in (site / "_static").rglob("*.js"):
+        found.update(_WORDS.findall(script.read_text(encoding="utf8")))
+    return found
 
 
 def _read_style(path: Path, static: Path) -> str:
@@ -212,7 +229,7 @@ def sweep(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", page_assets, priority=950)
+    app.connect("build-finished", sweep, priority=870)  # first: what is gone names nothing
     app.connect("build-finished", write_bundles, priority=880)  # after extensions copied theirs
     app.connect("build-finished", spare_measuring, priority=890)
-    app.connect("build-finished", sweep, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,13 +1,14 @@
 """A stylesheet is trimmed of the components that no page of the book has.
 
 The theme brings all of Bootstrap.  `trim` drops every selector that needs a class of a family
-in `FAMILIES`, at the level of rules, so that what is left is exactly the theme's own text.
+in `FAMILIES`, or, where it is told what names there are, one that no page and no script has; at
+the level of rules, so that what is left is exactly the theme's own text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 FAMILIES = (
     "accordion", "offcanvas", "carousel", "modal", "toast", "spinner", "placeholder", "progress",
@@ -37,39 +38,57 @@ KEPT = (
 _UNUSED = re.compile(r"\.(?:" + "|".join(FAMILIES) + ")")
 _NEVER = re.compile(r"\.(?:" + "|".join(KEPT) + r")(?![\w-])")
 _NOT = re.compile(r":not\([^()]*\)")
+#: What is left out of a selector to find the names that it needs.
+_STRING = re.compile(r"\[[^\]]*\]")
+_INSIDE = re.compile(r"\([^()]*\)")
+_NAME = re.compile(r"[.#]([A-Za-z_][\w-]*)")
 _TOKEN = re.compile(
     r""" "(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | url\([^"')][^)]*\) | [{};] """, re.S | re.X
 )
 NESTED = ("@media", "@supports", "@layer", "@container")
 
 
-def trim(css: str) -> str:
-    """Drop what only pages with unused components need.
+def trim(css: str, names: Set[str] | None = None) -> str:
+    """Drop what only pages with unused components need; with `names`, what has another class.
 
     >>> trim(".a,.card:is(.b,.c){x:y}.modal{z:0}@media print{.toast{q:r}}")
     '.a{x:y}'
+    >>> trim(".a .b,.a:is(.c,.d),#e{x:y}", {"a"})
+    '.a:is(.c,.d){x:y}'
     """
-    return "".join(_trimmed(css))
+    return "".join(_trimmed(css, names))
 
 
-def _trimmed(css: str) -> Iterator[str]:
+def _trimmed(css: str, names: Set[str] | None) -> Iterator[str]:
     for head, body in _rules(css):
         if body is None:
             yield f"{head};"
         elif head.startswith(NESTED):
-            inner = trim(body)
+            inner = trim(body, names)
             if inner:
                 yield f"{head}{{{inner}}}"
         elif head.startswith("@"):
             yield f"{head}{{{body}}}"
         else:
-            kept = [selector for selector in _alternatives(head) if not _is_unused(selector)]
+            kept = [
+                selector
+                for selector in _alternatives(head)
+                if not _is_unused(selector) and (names is None or _named(selector) <= names)
+            ]
             if kept:
                 yield f"{','.join(kept)}{{{body}}}"
 
 
 def _is_unused(selector: str) -> bool:
     return bool(_UNUSED.search(_NEVER.sub("", _NOT.sub("", selector))))
+
+
+def _named(selector: str) -> set[str]:
+    """Return the classes and ids that an element must have, or lie within, to be meant."""
+    plain = _STRING.sub("", selector)
+    while (inner := _INSIDE.sub("", plain)) != plain:
+        plain = inner
+    return set(_NAME.findall(plain))
 
 
 def _rules(css: str) -> Iterator[tuple[str, str | None]]:

@@ -55,8 +55,11 @@
     if (opened) target.scrollIntoView();
   }
 
-  /* On paper nothing can be unfolded. */
+  /* On paper nothing can be unfolded, and there is no dark. */
   function openForPrinting() {
+    const root = document.documentElement, theme = root.dataset.theme;
+    root.dataset.theme = "light";
+    window.addEventListener("afterprint", () => (root.dataset.theme = theme), { once: true });
     const closed = [...document.querySelectorAll("article .folded, article details:not([open])")];
     const set = (open) => closed.forEach((box) => {
       if (box.tagName === "DETAILS") box.open = open;

@@ -23,6 +23,9 @@ export class StaticModel {
   emit(event, ...details) { (this.#listeners.get(event) ?? []).forEach((listener) => listener(...details)); }
 }
 
+/** An address that others can pass on: what a reader has typed beyond that stays in the page. */
+const LONGEST = 1500;
+
 /** Keep in the address what differs from the beginning: #id?key=value&…; another figure's is left alone. A place
     without an id keeps nothing there: on a slide the address names the slide. A figure that `replaces` makes no
     steps for the Back button: it has one of its own. */
@@ -43,7 +46,7 @@ export function keepInAddress(model, id, keys, begin, replaces = false) {
     if (!changed.some((key) => key in keys)) return;
     const differ = Object.keys(keys).filter((key) => model.get(key) !== begin[key]);
     const query = new URLSearchParams(differ.map((key) => [key, model.get(key)]));
-    const hash = `#${id}${query.size ? `?${query}` : ""}`;
+    const hash = `#${id}${query.size && `${query}`.length <= LONGEST ? `?${query}` : ""}`;
     if (hash === location.hash) return;
     // What comes in a quick row, a slider or a drag, is one step for the Back button.
     const now = performance.now();
