@@ -78,8 +78,8 @@ function matrices({ found, width, station, here, head, pick, word }, act, { look
     shapes.push(token(clipped(name, 7), x, top + 14, { class: `walk-tiny ${j === pick ? "live-strong" : "live-muted"}`, transform: `rotate(-50 ${x} ${top + 14})` }));
   });
   const first = matrix(left, top, "", score);
-  shapes.push(words(["评分，每个词一行：蓝正，金负", "Scores, one row a word: blue +, gold −"], left, first + 14, { class: "live-muted walk-small" }));
+  shapes.push(words(["评分：蓝正，金负", "Scores: blue +, gold −"], left, first + 14, { class: "live-muted walk-small" }));
   const second = matrix(left, first + 14, "", weight);
-  shapes.push(words(["每行 softmax：权重", "Softmax of each row: weights"], left, second + 14, { class: "live-muted walk-small" }));
+  shapes.push(words(["每行做 softmax：权重", "Softmax of a row: weights"], left, second + 14, { class: "live-muted walk-small" }));
   return { bottom: second + 22, shapes };
 }

@@ -53,7 +53,7 @@ export function oneLayer(view, act) {
   }
   shapes.push(strips(y, ["＝ 流出去", "= flows out"], last, "stream", plain(sum.last)));
   const [from, to] = [begin + 20 + STRIP / 2, y + 20 + STRIP / 2];
-  const note = wrapped(["每个子层读的是流的一份归一化的副本，只把结果加回来。", "Each sublayer reads a normalized copy of the stream and only adds its result."], left, y + STRIP + 44, wide, { class: "walk-small live-muted" }, 12);
+  const note = wrapped(["每个子层读的是流的一份归一化的副本，只把结果加回来。", "Each sublayer reads a normalized copy of the stream and only adds its result."], left, y + STRIP + 44, wide, { class: "walk-small live-muted" }, 13);
   return board(width, y + STRIP + 34 + note.height, svg("path", { class: "walk-stream", d: `M${left},${from} H${trunk} V${to} H${left}` }), shapes, note.shapes);
 }
 

@@ -41,7 +41,7 @@ function terms(width, { heads, rows, now = -1, tall = 24, choose }) {
 function withTotal(width, made, lines, above = [], shift = 0) {
   const y = made.height + shift, last = lines.length - 1;
   return board(width, y + 28 + lines.length * 24, above, svg("g", { transform: `translate(0 ${shift})` }, made.shapes), svg("line", { class: "walk-rule", x1: 0, x2: made.wide, y1: y + 4, y2: y + 4 }),
-    lines.map((line, n) => words(line, 6, y + 28 + n * 24, { class: n === last ? "live-strong live-number walk-big" : "live-number" })));
+    lines.map((line, n) => words(line, 6, y + 28 + n * 24, { class: n === last ? `live-strong live-number${width < PHONE ? "" : " walk-big"}` : "live-number" })));
 }
 
 /** Score → weight → mean: the chain that a number of attention belongs to. */
@@ -50,7 +50,7 @@ function chain({ found, width, station, here, head, pick, part: which, v }, act)
   return [["score", ["评分", "score"], plain(look.scores[head][here][pick])], ["weight", ["权重", "weight"], plain(look.weights[head][here][pick], phone ? 2 : 3)],
     ["value", ["平均", "mean"], plain(look.joined[here][head * found.headSize + v])]].map(([key, name, value], n) => [
     part({ key: `step.${key}`, x: n * (each + gap), y: 0, width: each, height: 34, now: key === which, first: key === which, pressed: key === which, name: [`${name[0]} ${value}`, `${name[1]} ${value}`], act: act && (() => act.part(key)) },
-      words(phone ? name : [`${n + 1} ${name[0]}`, `${n + 1} ${name[1]}`], n * (each + gap) + 8, 22, { class: "walk-small" }), svg("text", { class: "live-number live-strong", x: n * (each + gap) + each - 8, y: 22, "text-anchor": "end" }, value)),
+      words(phone ? name : [`${n + 1} ${name[0]}`, `${n + 1} ${name[1]}`], n * (each + gap) + (phone ? 5 : 8), 22, { class: "walk-small" }), svg("text", { class: `live-number live-strong${phone ? " walk-small" : ""}`, x: n * (each + gap) + each - (phone ? 5 : 8), y: 22, "text-anchor": "end" }, value)),
     n ? svg("text", { class: "live-muted", x: n * (each + gap) - gap / 2, y: 22, "text-anchor": "middle" }, "→") : [],
   ]);
 }

@@ -1,6 +1,6 @@
 /* The whole model: two towers, top to bottom as in the book's drawing. Each sublayer is a detour from the
    stream, which runs along the outer edge; each look shows its weights and the word that it looks at most. */
-import { svg } from "../page/words.mjs";
+import { svg, visible } from "../page/words.mjs";
 import { board, clipped, part, percent, PHONE, row, strip, token, words, wrapped } from "./draw.mjs";
 import { biggest, isLook, likely, meanRow, own, passing, reading, seen, stations, sublayer } from "./passing.mjs";
 import { card, KINDS, nameOf, placeName, SIDES } from "./story.mjs";
@@ -43,9 +43,9 @@ function machine(view, act) {
   for (const [side, { x, here, edge }] of Object.entries(sides)) {
     const left = side === "enc" ? x + 24 : x, wide = column - 24, trunk = side === "enc" ? x + 9 : x + column - 9;
     const current = station?.side === side, list = stations(found, side);
-    shapes.push(words([`${SIDES[side][0]}：`, `${SIDES[side][1]}:`], left + 2, 14, { class: "live-muted" }));
-    for (const [language, after] of [["bl bl-zh", 60], ["bl bl-en", 70]])
-      shapes.push(token(clipped(own(found, side)[here], 9), left + after, 14, { class: `walk-me ${language}` }));
+    for (const [language, lang, name] of [["bl-zh", "zh-Hans", `${SIDES[side][0]}：`], ["bl-en", "en", `${SIDES[side][1]}: `]])
+      shapes.push(svg("text", { x: left + 2, y: 14, lang, class: `live-muted bl ${language}` }, name,
+        svg("tspan", { class: "walk-me", translate: "no" }, visible(clipped(own(found, side)[here], 9)))));
     let y = 24, layer = -1, frame = null;
     for (const each of list) {
       if (each.layer !== undefined && each.layer !== layer) {

@@ -36,7 +36,7 @@ class Walk {
     this.title = el("p", { class: "walk-title" });
     this.sentence = el("p", { class: "walk-sentence", id: label, "aria-live": "polite" });
     this.status = el("p", { class: "walk-status", role: "status" });
-    this.bar = el("progress", { hidden: true, "aria-label": spoken(["正在取模型", "Loading the model"]) });
+    this.bar = el("progress", { hidden: true });
     this.frame = el("div", { class: "live-frame walk-frame", role: "group", "aria-labelledby": label, pointerdown: () => this.reach(),
       click: (event) => { if (!this.view) this.pressed(event.target.closest("[data-part]")?.dataset.part); } });
     this.less = button("", () => this.do((view) => write(view, -1)), say(["收回一个词", "Take one back"]));
@@ -53,6 +53,7 @@ class Walk {
       el("p", { class: "live-note walk-keys" }, say(["键盘：← → 下一站 · ↑ ↓ 选词、头或行 · Enter 放大 · Esc 退出", "Keys: ← → stations · ↑ ↓ word, head or row · Enter closer · Esc back out"])),
       this.form(), this.details);
     const drawn = [...root.querySelectorAll(".walk-frame > svg")];
+    drawn.forEach((svg) => svg.setAttribute("aria-labelledby", label));
     this.frame.append(...drawn);
     root.replaceChildren(this.figure);
     this.soon = () => {
@@ -168,6 +169,7 @@ class Walk {
     this.sentence.replaceChildren(...both(shown.sentence));
     this.title.replaceChildren(...both(shown.title), shown.count ? el("span", { class: "live-muted walk-count" }, ` ${shown.count}`) : "");
     this.path.setAttribute("aria-label", spoken(["在哪一层", "Where you are"]));
+    this.bar.setAttribute("aria-label", spoken(["正在取模型", "Loading the model"]));
     const last = shown.path.length - 1;
     this.path.replaceChildren(...shown.path.flatMap((name, n) => [n ? el("span", { "aria-hidden": "true", class: "live-muted" }, "›") : [],
       n === last ? el("span", { "aria-current": "location" }, both(name)) : el("button", { type: "button", click: () => this.set(n ? { level: n, pick: AUTO } : { at: "", level: 0, pick: AUTO }) }, both(name))]).flat());
@@ -339,16 +341,16 @@ function start({ example, found, begin: own = {} }) {
 
 /** What stands in the page without scripts, and in print: both lines, the sentence, the drawing for two widths. */
 function still(given) {
-  const { example, ...state } = start(given), found = named(given.found, example), { lines, sentence } = example.face;
+  const { example, ...state } = start(given), found = named(given.found, example), { lines, sentence } = example.face, label = freshId();
   const view = (width) => viewOf({ ...nothing, ...state }, found, width), line = (side, title, language) => el("div", { class: "walk-line" }, el("span", { class: "live-muted walk-line-title" }, both(title)),
     el("div", { class: "walk-words" }, lines[side].map((each) => el("span", wordOf(each, language), ...inWord(each)))));
   const drawn = (width, name) => {
     const svg = drawing(view(width), null);
-    svg.setAttribute("class", `live-drawing walk-drawing ${name}`);
+    for (const [key, value] of [["class", `live-drawing walk-drawing ${name}`], ["role", "img"], ["aria-labelledby", label]]) svg.setAttribute(key, value);
     return svg;
   };
   return el("div", { class: "live walk" }, el("div", { class: "walk-lines" }, line("enc", ["源句", "Source"], example.source), line("dec", ["译文", "Written"], example.target)),
-    el("p", { class: "walk-sentence" }, both(sentence)), el("div", { class: "live-frame walk-frame" }, drawn(NARROW, "walk-narrow"), drawn(MIDDLE, "walk-middle")));
+    el("p", { id: label, class: "walk-sentence" }, both(sentence)), el("div", { class: "live-frame walk-frame" }, drawn(NARROW, "walk-narrow"), drawn(MIDDLE, "walk-middle")));
 }
 
 export default { begin, address, render, start, still, inPage: answerFromFiles, replaces: true };
