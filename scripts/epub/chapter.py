@@ -120,6 +120,8 @@ def chapter(book: Book, page: str) -> Chapter:
     drop_where(article, LEFT_OUT)
     for element in article.xpath(".//*[@tabindex]"):
         del element.attrib["tabindex"]  # of a page that folds and scrolls
+    for box in article.xpath(f".//div[{class_is('page-python')}]"):
+        box.attrib.pop("id", None)  # where a page has a place to write code
     text = File(f"{file_name(page)}.xhtml", words(next(article.iter("h1"))), article)
     lead_to_the_web(article, book, page)
     pictures(article, book, page, text)

@@ -18,8 +18,8 @@ LANG = {"zh": "zh-Hans", "en": "en"}
 #: The package's reference is looked up and not read, and a quarter of all pages: links lead to
 #: the site's.
 LOOKED_UP = "api/"
-#: What a script makes, and paper cannot.
-ON_THE_SITE = ("today",)
+#: What a script makes, and neither paper nor an e-reader can.
+ON_THE_SITE = ("today", "translator")
 #: What is said of the book wherever it begins.
 ABOUT = {
     "zh": "一本讲注意力机制的书：从平均讲起，到 Transformer。",
