@@ -24,9 +24,12 @@ from docutils import nodes
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
 
 from website.figures.inline_svg import STATIC as FIGURE_STYLES
 from website.metadata import number_of, title_of
+
+logger = logging.getLogger(__name__)
 
 WIDTH, HEIGHT = 1200, 630
 FOLDER = "cards"
@@ -127,7 +130,11 @@ def draw(app: Sphinx, exception: Exception | None) -> None:
     new = [page for page in cards if not files[page].is_file()]
     for start in range(0, len(new), AT_ONCE):
         some = new[start : start + AT_ONCE]
-        pictures = photographed([cards[page] for page in some], styles)
+        try:
+            pictures = list(photographed([cards[page] for page in some], styles))
+        except (OSError, subprocess.SubprocessError) as error:
+            logger.info("no cards for those who share a page: %s", error)
+            return
         for page, picture in zip(some, pictures, strict=True):
             part = files[page].with_suffix(".part")
             picture.save(part, "PNG", optimize=True)
