@@ -25,7 +25,7 @@ from attention_book.course.recipes import Recipe, Trained, trained
 from attention_book.decoding import translate
 from attention_book.inspection.cutting import Pair, cut_looks
 from attention_book.live import bundle
-from attention_book.live.cuts import tables, translations
+from attention_book.live.cuts import tables, translations, weights_of
 from attention_book.live.examples import seen_by
 from attention_book.live.export import capitals, export, rounded
 from attention_book.text import BOS, detokenize, encode_source, tokenize
@@ -247,6 +247,22 @@ def test_a_translation_with_cuts_is_the_packages(kind: str, ask: Ask) -> None:
         for each, (words, _) in zip(cuts, theirs, strict=True):
             ours = ask("translated", kind, text, {"switches": {"cuts": each}})
             assert ours["target"] == words
+
+
+@pytest.mark.parametrize("kind", RECIPES)
+def test_the_build_draws_the_weights_that_the_page_computes(kind: str, ask: Ask) -> None:
+    """The mean of the last layer's heads; nothing looks where it may not."""
+    found, model = model_of(kind)
+    cuts: list[Pair] = [(None, 1), (0, 0)]
+    for pair in found.recipe.splits()["random"][:4]:
+        [(words, _)] = translations(found, model, pair.source, [cuts])
+        [drawn] = weights_of(found, model, pair.source, [cuts], [words])
+        text = detokenize(pair.source, found.recipe.source)
+        ours = ask("translated", kind, text, {"switches": {"cuts": cuts}})
+        computed = torch.tensor(ours["attention"]["cross"][-1]).mean(dim=0)
+        assert torch.allclose(drawn, computed, rtol=0, atol=1e-5)
+        assert (drawn[:, 1] == 0).all()
+        assert drawn[0, 0] == 0
 
 
 def test_without_the_mask_early_words_depend_on_later_ones(ask: Ask) -> None:

@@ -106,7 +106,7 @@ def weight_at(weights: Tensor, pair: Pair) -> float:
 def best_of(measured: tuple[tuple[str, ...], list[str], list[Cut]]) -> Shown | None:
     """Return the three most telling cuts of a sentence; None where one is missing."""
     source, tokens, cuts = measured
-    nothing = [each for each in cuts if each.tokens == tokens and each.pair[0] is not None]
+    nothing = [each for each in cuts if each.tokens == tokens and joins_words(each, source, tokens)]
     telling = [each for each in cuts if each.tokens[-1] == "<eos>" and each.sure >= SURE]
     words = [each for each in telling if each.pair[0] is None and len(hunks(tokens, each)) > 1]
     if not words or not nothing:
@@ -114,11 +114,24 @@ def best_of(measured: tuple[tuple[str, ...], list[str], list[Cut]]) -> Shown | N
     word = max(words, key=sureness)
     idle = max(nothing, key=lambda each: each.weight)
     taken = {word.pair[1], idle.pair[1]}
-    single = [each for each in telling if each.pair[0] is not None and each.pair[1] not in taken]
-    single = [each for each in single if len(hunks(tokens, each)) == 1]
+    single = [
+        each
+        for each in telling
+        if joins_words(each, source, tokens)
+        and each.pair[1] not in taken
+        and len(hunks(tokens, each)) == 1
+    ]
     if not single or idle.weight < HEAVY:
         return None
     return Shown(source, tokens, (word, max(single, key=sureness), idle))
+
+
+def joins_words(cut: Cut, source: tuple[str, ...], tokens: list[str]) -> bool:
+    """Return whether this is one look, of a word at a word: marks show less."""
+    target, place = cut.pair
+    if target is None or place is None:
+        return False
+    return any(map(str.isalpha, tokens[target])) and any(map(str.isalpha, source[place]))
 
 
 def sureness(cut: Cut) -> float:
@@ -226,5 +239,7 @@ def weights_of(
         begun = torch.tensor([[BOS, *(names[word] for word in target[:-1])]])
         table = tables([pairs], len(target), len(source) + 1)
         with evaluating(model), cut_looks(model, table):
-            weights.append(model.weights(ids, mask, begun)[0])
+            own = model.weights(ids, mask, begun)[0].masked_fill(table[0], 0)
+        # A recurrent decoder tells its weights as if nothing were cut: the rest shares what is.
+        weights.append(own / own.sum(dim=-1, keepdim=True).clamp(min=1e-9))
     return weights
