@@ -28,7 +28,7 @@ LAYERS = [
     {"models", "metrics"},
     {"training", "decoding"},
     {"inspection", "conformance"},
-    {"course"},
+    {"course", "pytest_plugin"},
     {"live"},
     {"runs"},
     {"cli"},
@@ -59,7 +59,7 @@ EXTRAS = {
     "tomli_w": {"runs.settings"},
 }
 # Where a library is used if it is there, and nothing is missed if it is not.
-IF_INSTALLED = {"numpy": {"foundations.seed"}}
+IF_INSTALLED = {"numpy": {"foundations.seed"}, "pytest": {"pytest_plugin"}}
 
 SHAPELESS_NAMES = {"utils", "util", "helpers", "helper", "common", "misc"}
 # A file is one subject that one reads in a sitting. It is split for a second subject or a second

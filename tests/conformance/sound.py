@@ -1,14 +1,13 @@
 """Sound attention of others and by hand, in its own conventions: none may be accused."""
 
-import copy
-
+import broken_parts
 import torch
 from broken_kernels import causal, good_half, grouped
 from broken_sequences import layer, model
 from torch import nn
 from torch.nn import functional as F
 
-from attention_book.conformance import Kernel, Sequence
+from attention_book.conformance import Kernel, from_torch, from_transformers, from_x_transformers
 
 sdpa = F.scaled_dot_product_attention
 
@@ -55,7 +54,7 @@ def _of_transformers():
     )
 
 
-def sequences():
+def modules():
     yield model("")[0]
     yield model("", causal=False)[0]
     yield model("", window=3, prefill=None, chunks=True)[0]
@@ -65,44 +64,24 @@ def sequences():
     yield layer("", rotary="neighbours")[0]
     yield from _of_torch()
     yield from _models_of_transformers()
+    yield from _of_x_transformers()
 
 
 def _of_torch():
     torch.manual_seed(0)
     for first in (True, False):
         heads = nn.MultiheadAttention(16, 4, dropout=0.1, batch_first=first)
-
-        def call(x, blocked, heads=heads, first=first):
-            y = x if first else x.transpose(0, 1)
-            out = heads(y, y, y, key_padding_mask=blocked, need_weights=False)[0]
-            return out if first else out.transpose(0, 1)
-
-        def parts(x, heads=heads):
-            joint = F.linear(x, heads.in_proj_weight, heads.in_proj_bias)
-            return tuple(t.unflatten(-1, (4, 4)).transpose(1, 2) for t in joint.chunk(3, -1))
-
-        yield Sequence(
-            call,
-            width=16,
-            mask="blocked",
-            module=heads,
-            padding=("right", "left"),
-            positions=False,
-            parts=parts,
-            merge=lambda t, heads=heads: heads.out_proj(t.transpose(1, 2).flatten(2)),
-            name=f"torch MultiheadAttention, batch_first={first}",
-        )
-    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
-    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-    yield Sequence(
-        lambda x, blocked: encoder(x, src_key_padding_mask=blocked),
-        width=16,
-        mask="blocked",
-        module=encoder,
-        padding=("right", "left"),
-        positions=False,
-        name="torch TransformerEncoder",
-    )
+        yield from_torch(heads, name=f"torch MultiheadAttention, batch_first={first}")
+        name = f"torch MultiheadAttention, cross, batch_first={first}"
+        yield from_torch(heads, cross=True, name=name)
+    other = nn.MultiheadAttention(16, 4, kdim=12, vdim=12, bias=False, batch_first=True)
+    yield from_torch(other, name="torch MultiheadAttention, kdim")
+    own_keys = nn.MultiheadAttention(16, 4, add_bias_kv=True, add_zero_attn=True)
+    yield from_torch(own_keys, half=None, name="torch MultiheadAttention, add_bias_kv")
+    one = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    yield from_torch(one)
+    yield from_torch(nn.TransformerEncoder(one, 2))
+    yield from_torch(nn.TransformerDecoderLayer(16, 4, 32))
 
 
 def _models_of_transformers():
@@ -118,45 +97,48 @@ def _models_of_transformers():
         "num_attention_heads": 4,
         "max_position_embeddings": 64,
         "initializer_range": 0.3,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
     }
-    of_gpt2 = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
     grouped = {"num_key_value_heads": 2, **size}
-    made = {
-        "Llama": t.LlamaForCausalLM(t.LlamaConfig(**grouped)),
-        "GPT-2": t.GPT2LMHeadModel(t.GPT2Config(vocab_size=13, initializer_range=0.3, **of_gpt2)),
-        "Qwen3": t.Qwen3ForCausalLM(t.Qwen3Config(head_dim=8, **grouped)),
-        "Mistral": t.MistralForCausalLM(t.MistralConfig(sliding_window=4, **grouped)),
-    }
-    for name, found in made.items():
+    windows = {"head_dim": 8, "sliding_window": 4, **grouped}
+    of_gpt2 = {"n_embd": 16, "n_layer": 2, "n_head": 4, "n_positions": 64}
+    of_t5 = {"d_model": 16, "d_kv": 4, "d_ff": 32, "num_layers": 2, "num_heads": 4}
+    small = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4}
+    for found in (
+        t.LlamaForCausalLM(t.LlamaConfig(attn_implementation="eager", **grouped)),
+        t.GPT2LMHeadModel(t.GPT2Config(vocab_size=13, initializer_range=0.3, **of_gpt2)),
+        t.Qwen3ForCausalLM(t.Qwen3Config(head_dim=8, **grouped)),
+        t.MistralForCausalLM(t.MistralConfig(sliding_window=4, **grouped)),
+        t.Gemma2ForCausalLM(t.Gemma2Config(attn_logit_softcapping=2.0, **windows)),
+        t.GPTNeoXForCausalLM(t.GPTNeoXConfig(**size)),
+        t.BloomForCausalLM(t.BloomConfig(vocab_size=13, initializer_range=0.3, **small)),
+        t.PhiForCausalLM(t.PhiConfig(**grouped)),
+        t.BertModel(t.BertConfig(attn_implementation="eager", **size), add_pooling_layer=False),
+        t.RobertaModel(t.RobertaConfig(**size), add_pooling_layer=False),
+        t.T5ForConditionalGeneration(t.T5Config(vocab_size=13, **of_t5)),
+    ):
+        yield from_transformers(found)
 
-        def call(x, real, model=found):
-            places = None if real is None else (real.long().cumsum(1) - 1).clamp(min=0)
-            mask = None if real is None else real.long()
-            return model(x, attention_mask=mask, position_ids=places, use_cache=False)
 
-        def step(x, state, model=found):
-            # These caches are written in place by design: without the copy that is what is said.
-            with torch.no_grad():  # nor can one with gradients be copied
-                out = model(x, past_key_values=copy.deepcopy(state), use_cache=True)
-            return out.logits, out.past_key_values
+def _of_x_transformers():
+    """They are no part of what is installed for the tests: held to the laws where they are."""
+    try:
+        from x_transformers import Decoder, Encoder, TransformerWrapper
+        from x_transformers.attend import Attend
+    except ImportError:
+        return
+    torch.manual_seed(0)
+    size, words = {"dim": 16, "depth": 2, "heads": 4, "attn_dim_head": 8}, {"num_tokens": 13}
+    for layers in (Decoder(rotary_pos_emb=True, **size), Encoder(**size)):
+        wrapped = TransformerWrapper(max_seq_len=64, attn_layers=layers, **words)
+        yield from_x_transformers(wrapped, name=f"x-transformers {type(layers).__name__}")
+    yield from_x_transformers(Attend(causal=False).eval())
+    yield from_x_transformers(Attend(causal=True).eval())
 
-        yield Sequence(
-            call,
-            vocabulary=13,
-            module=found,
-            causal=True,
-            positions=True,
-            padding=("right", "left"),
-            start=lambda batch: None,
-            step=step,
-            window=7 if name == "Mistral" else None,  # 4 in each of two layers
-            name=f"transformers {name}",
-        )
-    bert = t.BertModel(t.BertConfig(**size), add_pooling_layer=False)
-    yield Sequence(
-        lambda x, real: bert(x, attention_mask=None if real is None else real.long()),
-        vocabulary=13,
-        module=bert,
-        positions=True,
-        name="transformers BERT",
-    )
+
+def subjects():
+    yield from kernels()
+    yield from modules()
+    yield from broken_parts.sound()

@@ -42,6 +42,7 @@ from attention_book.attention import (
     ScaledDotScore,
     SelfAttention,
     T5Buckets,
+    Visibility,
     YarnScaling,
     block_sparse_attention,
     dot_product_attention,
@@ -57,7 +58,8 @@ from attention_book.attention import (
     unit_length,
     window_mask,
 )
-from attention_book.conformance import Kernel, Sequence, laws
+from attention_book.attention.soft import attention_weights
+from attention_book.conformance import Cross, Kernel, Sequence, laws
 from attention_book.conformance.reference import attend
 from attention_book.models import (
     FeedForward,
@@ -92,8 +94,9 @@ def kernels() -> Iterator[Kernel]:
     yield from _heads_as_kernels()
 
 
-def layers() -> Iterator[Sequence]:
+def layers() -> Iterator[Sequence | Cross]:
     yield from _self_attention()
+    yield from _cross_attention()
     yield from _parts()
 
 
@@ -102,7 +105,7 @@ def models() -> Iterator[Sequence]:
     yield from _translators()
 
 
-def with_graphs() -> list[Kernel | Sequence]:
+def with_graphs() -> list[Kernel | Sequence | Cross]:
     """Return those that are promised to compile, or hold tables that a trace could spoil."""
     tables = "LanguageModel", "LanguageModel", "LatentAttention", "window"
     return [
@@ -117,7 +120,25 @@ def with_graphs() -> list[Kernel | Sequence]:
 
 def _dot_products() -> Iterator[Kernel]:
     yield Kernel(
-        dot_product_attention, hidden="anything", dtype=torch.float64, name="dot_product_attention"
+        dot_product_attention,
+        weights=lambda q, k, v, m: dot_product_weights(q, k, m),
+        hidden="anything",
+        dtype=torch.float64,
+        name="dot_product_attention",
+    )
+    sinks = torch.tensor([0.5, -1.0, 2.0], dtype=torch.float64)
+
+    def with_sinks(q: Tensor, k: Tensor, v: Tensor, m: Tensor | None) -> tuple[Tensor, Tensor]:
+        at = Places(q.shape[-2], k.shape[-2])
+        weights = attention_weights(q, k, Visibility(mask=m), at, sinks=sinks)
+        return weights @ v, weights
+
+    yield Kernel(
+        with_sinks,
+        sinks=sinks,
+        weights="returned",
+        dtype=torch.float64,
+        name="attention_weights @ v",
     )
     yield Kernel(
         lambda q, k, v, m: dot_product_attention(q, k, v, m, is_causal=True),
@@ -575,6 +596,7 @@ def _self_attention() -> Iterator[Sequence]:
             padding=SIDES,
             positions=counts,
             compiles=True,
+            weights=lambda x, real, m=module: m.weights(x, x, attention_mask(real)),
             name=f"MultiHeadAttention, {name}",
             **common,
         )
@@ -583,6 +605,7 @@ def _self_attention() -> Iterator[Sequence]:
             padding=SIDES,
             causal=True,
             positions=counts,
+            weights=lambda x, real, m=module: m.weights(x, x, attention_mask(real), is_causal=True),
             **cached(module),
             name=f"MultiHeadAttention, {name}, causal",
             **common,
@@ -660,6 +683,32 @@ def _windows() -> Iterator[Sequence]:
             padding=SIDES,
             positions=True,
             name=f"{name}, both ways",
+        )
+
+
+def _cross_attention() -> Iterator[Cross]:
+    """Heads that read a memory of another width."""
+    torch.manual_seed(0)
+    size = {"d_model": WIDTH, "num_heads": HEADS, "d_key": 12, "d_value": 12}
+    for name, module in {
+        "plain": MultiHeadAttention(**size, dropout=0.3, bias=True),
+        "grouped": MultiHeadAttention(**size, num_kv_heads=2),
+        "wide heads, scale": MultiHeadAttention(**size, d_k=6, scale=0.3),
+    }.items():
+        module.double()
+        yield Cross(
+            lambda x, memory, real, m=module: m(x, memory, memory, attention_mask(real)),
+            width=WIDTH,
+            memory_width=12,
+            padding=ANYWHERE,
+            positions=False,
+            module=module,
+            parts=lambda x, memory, m=module: parts(m, x, memory, memory),
+            merge=lambda heads, m=module: m.W_o(heads.transpose(1, 2).flatten(2)),
+            weights=lambda x, memory, real, m=module: m.weights(x, memory, attention_mask(real)),
+            scale=module.scale,
+            compiles=True,
+            name=f"MultiHeadAttention, a memory, {name}",
         )
 
 

@@ -11,7 +11,8 @@ sys.path.append(str(Path(__file__).parent))
 import subjects
 
 from attention_book.attention import LatentAttention
-from attention_book.conformance.kernel import KernelLaws, arguments
+from attention_book.conformance.kernel import arguments
+from attention_book.conformance.kernel_laws import KernelLaws
 
 #: Put together in `subjects.py` of parts that do not know of each other (torch refuses), or without
 #: the values.

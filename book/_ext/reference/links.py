@@ -222,6 +222,17 @@ def words(language: str, text: str) -> list[nodes.Node]:
     return [LanguageInline("", "", nodes.Text(text), language=language)]
 
 
+def within_their_module(app: Sphinx, doctree: nodes.document) -> None:
+    """Look the types of a signature up in its own module first.
+
+    Sphinx looks them up anywhere, and complains where two modules have one of the same name.
+    """
+    for signature in doctree.findall(addnodes.desc_signature):
+        for reference in signature.findall(addnodes.pending_xref):
+            if reference.get("refdomain") == "py" and not reference.get("py:module"):
+                reference["py:module"] = signature.get("module")
+
+
 def resolve_foreign_names(
     app: Sphinx, env: BuildEnvironment, node: addnodes.pending_xref, content: nodes.Element
 ) -> nodes.Node | None:
@@ -261,4 +272,5 @@ def setup_links(app: Sphinx) -> None:
     EXPLAINED.connect(app)
     app.connect("doctree-read", collect)
     app.connect("env-updated", rewrite_reference)
+    app.connect("doctree-read", within_their_module)
     app.connect("doctree-resolved", fill_in)

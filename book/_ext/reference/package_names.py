@@ -11,14 +11,13 @@ from pathlib import Path
 
 #: Public modules that are neither packages nor at the top level.
 DEEPER_MODULES = (
+    "conformance.reference",
     "course.datasets",
     "course.notebook",
     "course.questions",
     "course.recorded",
     "foundations.shapes",
 )
-#: Packages that wait for the page that explains them.
-UNLISTED = ("conformance",)
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,7 @@ def public_modules(package: str, source: Path) -> list[str]:
     names = [".".join(p.relative_to(source).parts) for p in packages]
     names += [f"{package}.{p.stem}" for p in root.glob("*.py") if p.stem != "__init__"]
     names += [f"{package}.{m}" for m in DEEPER_MODULES]
-    hidden = [f"{package}.{m}" for m in UNLISTED]
-    return sorted(n for n in names if n not in hidden and module_file(n, source).is_file())
+    return sorted(n for n in names if module_file(n, source).is_file())
 
 
 def public_names(package: str, source: Path) -> dict[str, Definition]:

@@ -14,6 +14,7 @@ from attention_book.cli.course import course
 from attention_book.cli.data import data
 from attention_book.cli.errors import DEBUG_VARIABLE, MEANINGS, ExitCode, Failure, failure_of
 from attention_book.cli.evaluate import evaluate
+from attention_book.cli.examine import examine
 from attention_book.cli.export import export
 from attention_book.cli.homework import assign, grade
 from attention_book.cli.inspect import inspect
@@ -159,7 +160,7 @@ def _told(failure: Failure) -> int:
 @option("--version", is_flag=True, help=Bilingual("显示版本号。", "Show the version."))
 @click.pass_context
 def program(context: click.Context, version: bool) -> None:
-    """Train, translate, evaluate, inspect, export, data, course."""
+    """Train, translate, evaluate, inspect, examine, export, data, course."""
     if version:
         tell(f"attention-book {sys.modules['attention_book'].__version__}")
         context.exit()
@@ -168,7 +169,7 @@ def program(context: click.Context, version: bool) -> None:
         tell("\n".join(in_columns(rows)))
 
 
-for _command in (train, translate, evaluate, inspect, export, data, course):
+for _command in (train, translate, evaluate, inspect, examine, export, data, course):
     program.add_command(_command)
 for _command in (assign, grade):
     course.add_command(_command)

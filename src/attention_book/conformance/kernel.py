@@ -1,16 +1,17 @@
-"""Laws of a function (q, k, v, mask): compared with plain attention, and named where it differs."""
+"""A function (q, k, v, mask) and its conventions; what it is called with, and what it returned."""
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from attention_book.conformance.reference import VALUE_FAULTS, attend
-from attention_book.conformance.report import Breach, DoesNotApply, Laws, law, told
+from attention_book.conformance.reference import BiasFunction, attend
+from attention_book.conformance.report import (
+    check_words,
+)
 from attention_book.foundations.bilingual import Bilingual
 
 #: Two results that differ by less are the same: float32, and another order of sums.
@@ -32,13 +33,20 @@ class Kernel:
         square: it is called with as many queries as keys alone.
         window: how many keys, its own place included, a query sees at most.
         width: features of q, k and v; 0: any number of them.
+        heads: of queries; 0: any number, or as many as ``bias`` or ``sinks`` know.
         groups: heads of queries for each head of keys.
         scale: what scores are multiplied with; :math:`1/\sqrt{d}` if None.
+        bias: what is built in and added to the scaled scores, given how many queries and keys there
+            are: (head, query, key) or (query, key), such as ALiBi's slopes or T5's buckets.
+        softcap: :math:`c` of :math:`c\tanh(s/c)`, which the scaled scores pass before the mask.
+        sinks: a score for each head that no key has, (head), one more in each row of the softmax.
         reference: what it should return, in float64; called as
             :func:`~attention_book.conformance.reference.attend` is, and if it passes ``fault`` on
             to that, mistakes are recognized. None for an attention of which no more is known
             than that it is no softmax of scores: then only laws without a reference are tested.
-        normalized: the weights of a query sum to 1.
+        weights: how it tells its weights, (batch, head, query, key): "returned" as the second of a
+            tuple, or a function that is called as it is and returns them; None: it doesn't.
+        normalized: the weights of a query sum to 1; they don't beside sinks.
         places: keys may not come in any order (besides causality and a window).
         empty_row: what a row gets that may see nothing: "zeros", "nan", "any" (not promised).
         hidden: what a key that no query may see, and its value, may hold: finite numbers, or
@@ -47,7 +55,12 @@ class Kernel:
         halves: the dtypes of half precision that it is meant for.
         trains: whether it is meant to be differentiated.
         compiles: whether it is promised to compile as one graph.
+        device: where it is examined; None: where the parameters of ``call`` are if it is a module
+            that has some, otherwise the default device.
         name: of the report.
+
+    Raises:
+        ValueError: if a convention is none of the words that are known.
 
     >>> from torch.nn.functional import scaled_dot_product_attention as sdpa
     >>> Kernel(lambda q, k, v, mask: sdpa(q, k, v, mask), empty_row="any").mask
@@ -62,9 +75,14 @@ class Kernel:
     square: bool = False
     window: int | None = None
     width: int = 0
+    heads: int = 0
     groups: int = 1
     scale: float | None = None
+    bias: BiasFunction | None = None
+    softcap: float | None = None
+    sinks: Tensor | None = None
     reference: Callable[..., Tensor] | None = attend
+    weights: Literal["returned"] | Callable[..., Any] | None = None
     normalized: bool = True
     places: bool = False
     empty_row: Literal["zeros", "nan", "any"] = "zeros"
@@ -73,7 +91,12 @@ class Kernel:
     halves: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
     trains: bool = True
     compiles: bool = True
+    device: torch.device | str | None = None
     name: str = "kernel"
+
+    def __post_init__(self) -> None:
+        """Check the words, while the one who wrote them can still see them."""
+        check_words(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +119,8 @@ class Case:
         (b, h, n, d), m = self.q.shape, self.k.shape[-2]
         return Bilingual(
             f"{self.about.zh}：批量 {b}，{h} 个头，{n} 个查询，{m} 个键，宽度 {d}",
-            f"{self.about.en}: batch {b}, heads {h}, {n} queries, {m} keys, width {d}",
+            f"{self.about.en}: batch {b}, heads {h}, {n} {'query' if n == 1 else 'queries'}, "
+            f"{m} keys, width {d}",
         )
 
 
@@ -131,11 +155,11 @@ def _mask(kernel: Kernel, allow: Tensor | None, dtype: torch.dtype) -> Tensor | 
         case "bk":
             allow = allow[:, 0, 0]
     if kernel.mask == "additive":
-        return torch.zeros(allow.shape, dtype=dtype).masked_fill(~allow, -math.inf)
+        return torch.zeros_like(allow, dtype=dtype).masked_fill(~allow, -math.inf)
     return ~allow if kernel.mask == "blocked" else allow.clone()
 
 
-def _heads_first(kernel: Kernel, out: Any) -> Tensor:
+def heads_first(kernel: Kernel, out: Any) -> Tensor:
     """Return a kernel's result as (batch, head, query, feature)."""
     result: Tensor = out[0] if isinstance(out, tuple) else out
     if kernel.layout == "bnhd":
@@ -143,7 +167,7 @@ def _heads_first(kernel: Kernel, out: Any) -> Tensor:
     return result[:, None] if kernel.layout == "bnd" else result
 
 
-def _close(a: Tensor, b: Tensor, tolerance: float = TOLERANCE) -> bool:
+def close(a: Tensor, b: Tensor, tolerance: float = TOLERANCE) -> bool:
     """Compare; the first is what the kernel gave, and tells how exact that can be."""
     tolerance *= 1e-6 if a.dtype == torch.float64 else 1
     return a.shape == b.shape and torch.allclose(
@@ -151,7 +175,7 @@ def _close(a: Tensor, b: Tensor, tolerance: float = TOLERANCE) -> bool:
     )
 
 
-def _gap(got: Tensor, right: Tensor) -> Bilingual:
+def gap_of(got: Tensor, right: Tensor) -> Bilingual:
     """Say how far a result is from the right one."""
     if got.shape != right.shape:
         shapes = tuple(got.shape), tuple(right.shape)
@@ -164,536 +188,4 @@ def _gap(got: Tensor, right: Tensor) -> Bilingual:
     return Bilingual(f"最多差 {most:.3g}", f"off by up to {most:.3g}")
 
 
-class KernelLaws(Laws):
-    """The laws of a kernel.
-
-    >>> laws = KernelLaws(Kernel(attend, halves=(), compiles=False))
-    >>> [law.name for law in laws.all() if law.outcome().breach]
-    []
-    """
-
-    def __init__(self, kernel: Kernel, seed: int = 0) -> None:
-        super().__init__(seed)
-        self.kernel = kernel
-        self.has_mask = kernel.mask != "none"
-        self.plain, self.masked, self.empty = (
-            list(cases) for cases in (self._plain(), self._masked(), self._empty())
-        )
-        self._fits: dict[Case, dict[str, bool]] = {}
-
-    # --- inputs: they grow, so that the first that breaks a law is small -------------------------
-
-    def case(
-        self, b: int, h: int, n: int, m: int, d: int, about: Bilingual, allow: str = ""
-    ) -> Case:
-        """Draw one input, with a mask of the kind that ``allow`` names."""
-        heads, groups = (1, 1) if self.kernel.layout == "bnd" else (h, self.kernel.groups)
-        d = self.kernel.width or d
-        shapes = (b, heads * groups, n, d), (b, heads, m, d), (b, heads, m, d)
-        q, k, v = (self.draw(*shape).to(self.kernel.dtype) for shape in shapes)
-        return Case(1.5 * q, 1.5 * k, v, self._allow(b, n, m, allow), about)
-
-    def _allow(self, b: int, n: int, m: int, kind: str) -> Tensor | None:
-        axes = self.kernel.mask_axes
-        if not kind or not self.has_mask:
-            return None
-        if kind == "padding" or axes == "bk":
-            lengths = (m - 1 - torch.arange(b) % max(1, m - 1)).clamp(min=1)
-            real = torch.arange(m) < lengths[:, None]
-            return real[:, None, None].expand(b, 1, n, m).clone()
-        if kind == "one key":
-            allow = torch.ones(b, 1, n, m, dtype=torch.bool)
-            allow[:, :, -1, 0] = False
-        else:
-            allow = torch.rand(b, 1, n, m, generator=self.generator, device="cpu") < 0.6
-            own = (torch.arange(n) + m - n).clamp(0, m - 1)
-            allow[:, :, torch.arange(n), own] = True
-        if kind == "empty":
-            allow[:, :, n // 2] = False
-        return allow[:1].expand(b, 1, n, m).clone() if axes == "qk" else allow
-
-    def _plain(self) -> Iterator[Case]:
-        for b, n, m, d in ((1, 1, 2, 4), (1, 2, 2, 4), (1, 2, 3, 4), (2, 3, 5, 6), (2, 5, 5, 8)):
-            yield self.case(
-                b, 2, m if self.kernel.square else n, m, d, Bilingual("没有掩码", "no mask")
-            )
-
-    def _masked(self) -> Iterator[Case]:
-        sizes = (1, 2, 2, 4), (1, 2, 3, 4), (2, 2, 3, 4), (2, 4, 4, 6), (3, 3, 3, 4), (4, 3, 5, 4)
-        for b, n, m, d in sizes:
-            if self.kernel.square and n != m:
-                continue
-            if (b, n) == (1, 2):
-                about = Bilingual("掩码遮住一个键", "a mask that hides one key")
-                yield self.case(b, 3, n, m, d, about, "one key")
-            heads = Bilingual("有掩码，头与样本一样多", "a mask, as many heads as examples")
-            about = heads if b == 3 else Bilingual("有掩码", "a mask")
-            yield self.case(b, 3, n, m, d, about, "random")
-
-    def _empty(self) -> Iterator[Case]:
-        for b, n, m in ((1, 1, 2), (2, 3, 3), (2, 3, 5)):
-            if n == m or not self.kernel.square:
-                about = Bilingual("有个查询什么都看不见", "one query may see nothing")
-                yield self.case(b, 2, n, m, 4, about, "empty")
-
-    # --- results, and what would do the same -----------------------------------------------------
-
-    def run(self, case: Case, dtype: torch.dtype | None = None) -> Tensor:
-        """Call the kernel in its own conventions; return (batch, head, query, feature)."""
-        return _heads_first(self.kernel, self.kernel.call(*arguments(self.kernel, case, dtype)))
-
-    def right(self, case: Case, fault: str = "") -> Tensor:
-        """Return what the formula says, in float64; or what it says with a fault."""
-        kernel = self.kernel
-        assert kernel.reference is not None
-        return kernel.reference(
-            *(t.double() for t in (case.q, case.k, case.v)),
-            case.allow,
-            causal=kernel.causal,
-            window=kernel.window,
-            scale=kernel.scale,
-            fault=fault,
-        )
-
-    def named(self, *groups: list[Case]) -> tuple[str, tuple[str, ...]]:
-        """Name the fault that does on every input what the kernel does; and others like it.
-
-        A fault is ruled out by an input where it gives something else than the kernel; one where it
-        gives what is right, and so does the kernel, says nothing.
-        """
-        cases = [case for group in groups for case in group]
-        for case in cases:
-            if case not in self._fits:
-                self._fits[case] = self._fitting(case)
-        found = [self._fits[case] for case in cases]
-        counts = {
-            fault: sum(fits[fault] for fits in found if fault in fits)
-            for fault in VALUE_FAULTS
-            if all(fits.get(fault, True) for fits in found)
-        }
-        names = sorted((name for name in counts if counts[name]), key=lambda name: -counts[name])
-        return (names[0], tuple(names[1:3])) if names else ("unknown", ())
-
-    def _fitting(self, case: Case) -> dict[str, bool]:
-        """Return for each fault that this input tells apart from others whether it fits."""
-        try:
-            got = self.run(case)
-        except Exception:
-            return {}  # some shapes may be refused; the others still tell
-        right, fits = self.right(case), {}
-        is_right = _close(got, right)
-        for fault in VALUE_FAULTS:
-            try:
-                wrong = self.right(case, fault)
-            except RuntimeError:  # an axis that does not fit
-                continue
-            if not _close(wrong, right):
-                fits[fault] = _close(got, wrong, 1e-3)
-            elif not is_right:
-                fits[fault] = False
-        return fits
-
-    def asked(self) -> list[list[Case]]:
-        """Return the inputs without a mask, and with one if the kernel takes any."""
-        return [self.plain, self.masked] if self.has_mask else [self.plain]
-
-    def _cause(self, otherwise: str, *groups: list[Case]) -> str:
-        """Return the cause by what the kernel does, or the one that the law itself suggests."""
-        name = self.named(*groups)[0] if self.kernel.reference is not None else "unknown"
-        return otherwise if name == "unknown" else name
-
-    def _equal(self, cases: list[Case]) -> Breach | None:
-        for case in cases:
-            right = self.right(case)
-            try:
-                got = self.run(case)
-            except Exception as error:
-                cause, others = self.named(*self.asked())
-                cause = "raises" if cause == "unknown" else cause
-                return Breach(cause, case.where(), told(error), others)
-            if not _close(got, right):
-                cause, others = self.named(*self.asked())
-                if cause == "unknown" and self.kernel.groups > 1:
-                    cause = "grouped-heads-order"
-                return Breach(cause, case.where(), _gap(got, right), others)
-        return None
-
-    def _needs_the_formula(self) -> None:
-        if self.kernel.reference is None:
-            raise DoesNotApply("不是评分的 softmax", "is no softmax of scores")
-
-    def _needs_a_mask(self) -> None:
-        if not self.has_mask:
-            raise DoesNotApply("不收掩码", "takes no mask")
-
-    def _needs_free_places(self) -> None:
-        if self.kernel.causal or self.kernel.window or self.kernel.places:
-            raise DoesNotApply("位置算数", "places count")
-
-    # --- laws ------------------------------------------------------------------------------------
-
-    @law("输出是缩放点积沿键的 softmax 对值的加权。")
-    def formula(self) -> Breach | None:
-        """The output is the softmax of scaled scores over the keys, times the values."""
-        self._needs_the_formula()
-        return self._equal(self.plain)
-
-    @law("权重之和为 1。")
-    def weights_sum(self) -> Breach | None:
-        """Weights sum to 1."""
-        if not self.kernel.normalized:
-            raise DoesNotApply("权重之和可以不是 1", "they need not")
-        for case in self.plain:
-            ones = replace(case, v=torch.ones_like(case.v))
-            got = self.run(ones)
-            if not _close(got, torch.ones_like(got)):
-                total = f"{got.flatten()[0]:.4g}"
-                found = Bilingual(f"加起来是 {total}", f"they sum to {total}")
-                return Breach(self._cause("unknown", self.plain), ones.where(), found)
-        return None
-
-    @law("掩码遮住该遮的，不多也不少。")
-    def mask(self) -> Breach | None:
-        """The mask hides what it should, and nothing else."""
-        self._needs_a_mask()
-        self._needs_the_formula()
-        return self._equal(self.masked)
-
-    @law("什么都看不见的一行，得到所承诺的。")
-    def empty_row(self) -> Breach | None:
-        """A row that may see nothing gets what is promised."""
-        self._needs_a_mask()
-        if self.kernel.empty_row == "any" or self.kernel.mask_axes == "bk":
-            raise DoesNotApply("没有承诺", "not promised")
-        for case in self.empty:
-            row, got = case.q.shape[-2] // 2, self.run(case)
-            if (
-                self.kernel.reference is None
-            ):  # of such a kernel the row itself is known, and no other
-                got = got[:, :, row]
-                right = torch.full_like(got, 0 if self.kernel.empty_row == "zeros" else math.nan)
-                if not _close(got, right):
-                    cause = "nan-for-empty-rows" if got.isnan().any() else "average-for-empty-rows"
-                    return Breach(cause, case.where(), _gap(got, right))
-                continue
-            right = self.right(case)
-            if self.kernel.empty_row == "nan":
-                right = self.right(case, "nan-for-empty-rows")
-            if _close(got, right):
-                continue
-            if got[:, :, row].isnan().any():
-                cause = "nan-for-empty-rows"
-            elif _close(got, self.right(case, "average-for-empty-rows")):
-                cause = "average-for-empty-rows"
-            else:
-                cause = self.named(self.masked, self.empty)[0]
-            return Breach(cause, case.where(), _gap(got, right))
-        return None
-
-    @law("遮住的键等于没有。")
-    def hidden_keys(self) -> Breach | None:
-        """Hidden keys are nothing."""
-        self._needs_a_mask()
-        self._needs_free_places()
-        for b, n, m in ((1, 1, 2), (2, 2, 3), (3, 2, 4)):
-            case = self.case(b, 2, n, m, 4, Bilingual("只遮填充", "padding alone"), "padding")
-            assert case.allow is not None
-            heads, d = case.k.shape[1], case.k.shape[-1]
-            more = Case(
-                case.q,
-                torch.cat((case.k, 30 * self.draw(b, heads, 2, d).to(case.k.dtype)), 2),
-                torch.cat((case.v, 30 * self.draw(b, heads, 2, d).to(case.v.dtype)), 2),
-                torch.cat((case.allow, torch.zeros(b, 1, n, 2, dtype=torch.bool)), -1),
-                Bilingual("再加两个遮住的键", "two more keys, hidden"),
-            )
-            got, right = self.run(more), self.run(case)
-            if not _close(got, right, 1e-3):
-                otherwise = "unknown" if self.kernel.reference is not None else "padding-attended"
-                return Breach(self._cause(otherwise, self.masked), more.where(), _gap(got, right))
-        return None
-
-    @law("谁也看不见的键和值里可以是任何数。")
-    def hidden_numbers(self) -> Breach | None:
-        """A key that nobody may see may hold anything, even NaN."""
-        self._needs_a_mask()
-        if self.kernel.hidden == "finite":
-            raise DoesNotApply("没有承诺", "not promised")
-        for number in (math.nan, math.inf, -math.inf, torch.finfo(torch.float32).max):
-            about = Bilingual(
-                f"遮住的键和值是 {number:.3g}", f"hidden keys and values are {number:.3g}"
-            )
-            case = self.case(2, 2, 5, 5, 4, about, "padding")
-            assert case.allow is not None
-            hidden = ~case.allow[:, :, :1].mT
-            results = []
-            for fill in (number, 0.0):
-                k, v = (t.masked_fill(hidden, fill) for t in (case.k, case.v))
-                filled = replace(
-                    case, q=case.q.clone().requires_grad_(self.kernel.trains), k=k, v=v
-                )
-                out = self.run(filled)
-                grads = torch.autograd.grad(out.sum(), filled.q) if self.kernel.trains else ()
-                results.append((out, *grads))
-            for got, right in zip(*results, strict=True):
-                if not _close(got, right, 1e-6):
-                    return Breach("hidden-numbers-matter", case.where(), _gap(got, right))
-        return None
-
-    @law("键的先后没有关系。")
-    def order_of_keys(self) -> Breach | None:
-        """Keys may come in any order."""
-        self._needs_free_places()
-        for case in self.plain[2:]:
-            turn = torch.randperm(case.k.shape[-2], generator=self.generator, device="cpu")
-            got = self.run(replace(case, k=case.k[:, :, turn], v=case.v[:, :, turn]))
-            if not _close(got, right := self.run(case)):
-                return Breach(self._cause("unknown", self.plain), case.where(), _gap(got, right))
-        return None
-
-    @law("同一批里的样本各算各的。")
-    def batch(self) -> Breach | None:
-        """Examples of a batch are independent."""
-        for case in self.plain + self.masked * self.has_mask:
-            if len(case.q) == 1:
-                continue
-            whole = self.run(case)
-            for i in range(len(case.q)):
-                q, k, v = (t[i : i + 1] for t in (case.q, case.k, case.v))
-                allow = None if case.allow is None else case.allow[i : i + 1]
-                one = replace(case, q=q, k=k, v=v, allow=allow)
-                if not _close(got := self.run(one), right := whole[i : i + 1]):
-                    cause = self._cause("examples-mixed", *self.asked())
-                    return Breach(cause, case.where(), _gap(got, right))
-        return None
-
-    @law("评分极端时也成立。")
-    def extreme_scores(self) -> Breach | None:
-        """Extreme scores change nothing of this."""
-        case = self.plain[-1]
-        about = Bilingual("评分成千", "scores of some thousands")
-        strong = replace(case, q=40 * case.q, k=40 * case.k, about=about)
-        got = self.run(strong)
-        if self.kernel.reference is None:
-            if not got.isfinite().all():
-                found = _gap(got, torch.zeros_like(got))
-                return Breach("exponential-overflow", strong.where(), found)
-            return self._very_negative(case) if self.kernel.normalized else None
-        right = self.right(strong)
-        if _close(got, right, 5e-3):
-            return None
-        cause = self._cause("unknown", self.plain)
-        cause = cause if got.isfinite().all() else "exponential-overflow"
-        return Breach(cause, strong.where(), _gap(got, right))
-
-    def _very_negative(self, case: Case) -> Breach | None:
-        """Ask for a mean of ones where a feature map such as exp or elu + 1 is next to 0."""
-        low = replace(
-            case,
-            q=torch.full_like(case.q, -60.0),
-            k=torch.full_like(case.k, -60.0),
-            v=torch.ones_like(case.v),
-            about=Bilingual("查询和键全是 −60", "all queries and keys -60"),
-        )
-        got = self.run(low)
-        right = torch.ones_like(got)
-        if _close(got, right, 1e-2):
-            return None
-        return Breach("kernel-underflow", low.where(), _gap(got, right))
-
-    @law("半精度下类型不变，不溢出，误差只来自舍入。")
-    def half_precision(self) -> Breach | None:
-        """In half precision the dtype is kept, nothing overflows, and errors are rounding."""
-        self._needs_the_formula()
-        if not self.kernel.halves:
-            raise DoesNotApply("没有承诺", "not promised")
-        for dtype in self.kernel.halves:
-            if breach := self._in_half_precision(dtype):
-                where = Bilingual(f"{dtype}；{breach.where.zh}", f"{dtype}; {breach.where.en}")
-                return replace(breach, where=where)
-        return None
-
-    def _in_half_precision(self, dtype: torch.dtype) -> Breach | None:
-        # A running sum of ones in float16 ends at 2048.
-        n, m = (256, 256) if self.kernel.square else (2, 4096)
-        eps = torch.finfo(dtype).eps
-        long = self.case(1, 2, n, m, 16, Bilingual("许多键", "many keys"))
-        even = Bilingual("许多键，权重几乎相等", "many keys, nearly even weights")
-        flat = replace(long, q=long.q * 0.05, v=1 + long.v / 2, about=even)
-        over = Bilingual("缩放之前的评分超过 65504", "scores over 65504 before scaling")
-        wide = self.case(1, 2, 3, 3, 64, over)
-        wide = replace(wide, q=torch.full_like(wide.q, 45.0), k=torch.full_like(wide.k, 45.0))
-        hidden = self.masked[:4] + (self.empty[:2] if self.kernel.empty_row == "zeros" else [])
-        for drawn in [self.plain[-1], *hidden * self.has_mask, long, flat, wide]:
-            q, k, v = (t.to(dtype).to(t.dtype) for t in (drawn.q, drawn.k, drawn.v))
-            case = replace(drawn, q=q, k=k, v=v)
-            try:
-                got = self.run(case, dtype)
-            except RuntimeError as error:
-                fill = "overflow" in str(error) or "convert" in str(error)
-                return Breach("fill-does-not-fit" if fill else "raises", case.where(), told(error))
-            right = self.right(case)
-            if got.dtype != dtype:
-                found = Bilingual(f"结果是 {got.dtype}", f"the result is {got.dtype}")
-                return Breach("other-dtype", case.where(), found)
-            if not got.isfinite().all():
-                cause = "fill-does-not-fit" if case.allow is not None else "scores-overflow"
-                if self.run(case).isnan().any():
-                    cause = "exponential-overflow"
-                return Breach(cause, case.where(), _gap(got, right))
-            off = (got.double() - right).abs().max() / right.abs().max().clamp(min=0.05)
-            bound = (12 if drawn in (long, flat) else 40) * eps
-            if off > bound:
-                cause = self._cause("coarse-sums", *self.asked())
-                numbers = f"{off / eps:.0f} eps", f"{bound / eps:.0f}"
-                found = Bilingual(
-                    f"误差 {numbers[0]}，最多 {numbers[1]}",
-                    f"error {numbers[0]}, at most {numbers[1]}",
-                )
-                return Breach(cause, case.where(), found)
-        return None
-
-    def _a_few(self) -> list[Case]:
-        """Return inputs of each kind: without a mask, with one, with an empty row."""
-        with_mask = self.masked[2:4] + self.empty[1:2]
-        return self.plain[2:4] + with_mask * self.has_mask
-
-    @law("参数原样不动。")
-    def arguments_unchanged(self) -> Breach | None:
-        """Arguments are left alone."""
-        for case in self._a_few():
-            given = arguments(self.kernel, case)
-            before = [None if each is None else each.clone() for each in given]
-            self.kernel.call(*given)
-            for name, old, new in zip(("q", "k", "v", "mask"), before, given, strict=False):
-                if old is not None and not torch.equal(old, new):
-                    cause = "writes-into-mask" if name == "mask" else "writes-into-inputs"
-                    found = Bilingual(f"{name} 变了", f"{name} changed")
-                    return Breach(cause, case.where(), found)
-        return None
-
-    @law("梯度就是公式的梯度，而且有限。")
-    def gradients(self) -> Breach | None:
-        """Gradients are those of the formula, and finite."""
-        if not self.kernel.trains:
-            raise DoesNotApply("只用于推断", "for inference only")
-        for case in self._a_few():
-            if case in self.empty and self.kernel.empty_row != "zeros":
-                continue
-            if breach := self._gradients(case):
-                return breach
-        return None
-
-    def _gradients(self, case: Case) -> Breach | None:
-        q, k, v = leaves = [t.clone().requires_grad_() for t in (case.q, case.k, case.v)]
-        out = self.run(replace(case, q=q, k=k, v=v))
-        if not out.requires_grad:
-            found = Bilingual("结果不要求梯度", "the result requires no gradient")
-            return Breach("gradient-cut", case.where(), found)
-        upstream, kept = self.draw(*out.shape), torch.ones_like(out, dtype=torch.bool)
-        if case in self.empty:
-            kept[:, :, case.q.shape[-2] // 2] = False
-        got = torch.autograd.grad((out * upstream)[kept].sum(), leaves, allow_unused=True)
-        wanted = got
-        if self.kernel.reference is not None:
-            q, k, v = twins = [t.double().requires_grad_() for t in (case.q, case.k, case.v)]
-            right = self.right(replace(case, q=q, k=k, v=v))
-            wanted = torch.autograd.grad((right * upstream.double())[kept].sum(), twins)
-        for name, mine, right in zip("qkv", got, wanted, strict=True):
-            if mine is None:
-                found = Bilingual(f"{name} 没有梯度", f"{name} gets no gradient")
-                return Breach("gradient-cut", case.where(), found)
-            if not mine.isfinite().all():
-                found = Bilingual(
-                    f"{name} 的梯度是 NaN 或无穷", f"the gradient of {name} is NaN or infinite"
-                )
-                return Breach("nan-gradients", case.where(), found)
-            if not _close(mine, right, 1e-3):
-                gap, cause = _gap(mine, right), self._cause("gradient-cut", *self.asked())
-                found = Bilingual(f"{name} 的梯度：{gap.zh}", f"gradient of {name}: {gap.en}")
-                return Breach(cause, case.where(), found)
-        return None
-
-    @law("两次同样的调用结果相同。")
-    def deterministic(self) -> Breach | None:
-        """Two calls give the same."""
-        for case in self.plain[2:]:
-            with torch.no_grad():
-                first, again = self.run(case), self.run(case)
-            if not torch.equal(first, again) and not _close(first, again, 1e-6):
-                gap = _gap(first, again)
-                return Breach("dropout-in-eval", case.where(), gap, ("not-deterministic",))
-        return None
-
-    @law("输入在内存里怎么排都行。")
-    def memory_order(self) -> Breach | None:
-        """Inputs may lie in memory in any way."""
-        for case in self.plain[3:] + self.masked[3:5] * self.has_mask:
-            given = arguments(self.kernel, case)
-            right = _heads_first(self.kernel, self.kernel.call(*given))
-            strange = [None if t is None else transposed(t) for t in arguments(self.kernel, case)]
-            got = _heads_first(self.kernel, self.kernel.call(*strange))
-            if not _close(got, right, 1e-5):
-                return Breach("memory-order-assumed", case.where(), _gap(got, right))
-        return None
-
-    @law("能编译成一整张图。")
-    def one_graph(self) -> Breach | None:
-        """Compiles as one graph."""
-        if not self.kernel.compiles:
-            raise DoesNotApply("没有承诺", "not promised")
-        case = (self.masked if self.has_mask else self.plain)[3]
-        right = self.run(case)
-        torch._dynamo.reset()
-        compiled = torch.compile(
-            lambda *given: self.kernel.call(*given), fullgraph=True, backend="eager"
-        )
-        try:
-            got = _heads_first(self.kernel, compiled(*arguments(self.kernel, case)))
-        except Exception as error:
-            return Breach("breaks-the-graph", case.where(), told(error))
-        if _close(got, right):
-            return None
-        return Breach("breaks-the-graph", case.where(), _gap(got, right))
-
-    @law("追踪过后什么也不留。")
-    def trace(self) -> Breach | None:
-        """A trace leaves nothing behind."""
-        # Longer than any before: tables have to grow.
-        long = bool(self.kernel.halves) and self.kernel.reference is not None
-        m = (301 if self.kernel.square else 4500) if long else 24
-        n = m if self.kernel.square else 3
-        case = self.case(1, 2, n, m, 8, Bilingual("没有掩码", "no mask"))
-        try:
-            with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-                given = arguments(self.kernel, case)
-                self.kernel.call(*(None if t is None else mode.from_tensor(t) for t in given))
-        except Exception:
-            raise DoesNotApply("不能用假张量追踪", "can't be traced with fake tensors") from None
-        try:
-            got = self.run(case)
-            spoiled = isinstance(got, FakeTensor)
-            if self.kernel.reference is not None and not _close(got, self.right(case), 1e-3):
-                ordinary = self.plain[-2]
-                spoiled |= _close(self.run(ordinary), self.right(ordinary))
-        except Exception:
-            spoiled = True
-        if not spoiled:
-            return None
-        found = Bilingual(
-            "之后一次平常的调用失败，或者得到假张量",
-            "an ordinary call afterwards fails or gives a fake tensor",
-        )
-        return Breach("keeps-tensors-of-a-trace", case.where(), found)
-
-
-def transposed(tensor: Tensor) -> Tensor:
-    """Return the same numbers, neighbours in memory along the first axis instead of the last.
-
-    >>> transposed(torch.zeros(2, 3)).stride()
-    (1, 2)
-    """
-    order = tuple(reversed(range(tensor.ndim)))
-    return tensor.permute(order).contiguous().permute(order)
-
-
-__all__ = ["Kernel", "KernelLaws"]
+__all__ = ["Case", "Kernel", "arguments"]

@@ -10,6 +10,9 @@ from torch import Tensor
 
 #: Scores before the mask, of queries and keys (batch, head, place, feature).
 ScoreFunction = Callable[[Tensor, Tensor], Tensor]
+#: What is added to the scores of so many queries, the last of so many keys: (query, key) or (head,
+#: query, key).
+BiasFunction = Callable[[int, int], Tensor]
 
 #: Faults that show in the values, likely ones first: each is taken by `attend` as ``fault``.
 VALUE_FAULTS = (
@@ -43,6 +46,16 @@ VALUE_FAULTS = (
     "nan-for-empty-rows",
     "average-for-empty-rows",
     "bias-scaled",
+    "bias-ignored",
+    "bias-reversed",
+    "bias-from-the-start",
+    "bias-of-other-heads",
+    "softcap-ignored",
+    "softcap-before-scale",
+    "softcap-after-mask",
+    "sinks-ignored",
+    "sinks-scaled",
+    "sinks-as-zero",
 )
 
 
@@ -55,13 +68,17 @@ def attend(
     causal: bool = False,
     window: int | None = None,
     scale: float | None = None,
-    bias: Float[Tensor, "*#batch #query #key"] | None = None,
+    bias: Float[Tensor, "*#batch #query #key"] | BiasFunction | None = None,
+    softcap: float | None = None,
+    sinks: Float[Tensor, " head"] | None = None,
     score: ScoreFunction | None = None,
     fault: str = "",
 ) -> Tensor:
     r"""Return :math:`\operatorname{softmax}(s\,qk^\top + b)\,v` over the keys that may be seen.
 
-    A row that may see nothing gives zeros.
+    A row that may see nothing gives zeros. With a cap :math:`c` the scaled scores are
+    :math:`c \tanh(s\,qk^\top / c)` (Gemma 2, 2024); with sinks each row of the softmax has one term
+    more, of no key and no value (gpt-oss, 2025).
 
     Args:
         q: queries.
@@ -71,7 +88,10 @@ def attend(
         causal: the last query stands at the last key, and none sees what is behind it.
         window: how many keys, its own place included, a query sees at most on each side.
         scale: :math:`s`; :math:`1/\sqrt{d_k}` if None.
-        bias: :math:`b`, added after scaling.
+        bias: :math:`b`, added after scaling and the cap; or given how many queries and keys there
+            are, what to add.
+        softcap: :math:`c`; none if None.
+        sinks: a score for each head that no key has; none if None.
         score: computes the scores instead of :math:`s\,qk^\top`.
         fault: what to get wrong, a name in :data:`VALUE_FAULTS`.
 
@@ -79,6 +99,8 @@ def attend(
     >>> v = torch.tensor([[[[1.0], [3.0]]]])
     >>> attend(q, k, v).item()
     2.0
+    >>> attend(q, k, v, sinks=torch.zeros(1)).item()  # a third of the weight goes nowhere
+    1.3333333730697632
     >>> hidden = torch.tensor([[[[True, False]]]])
     >>> attend(q, k, v, hidden).item(), attend(q, k, v, hidden, fault="mask-inverted").item()
     (1.0, 3.0)
@@ -97,26 +119,63 @@ def attend(
         "scale-without-root": 1 / q.shape[-1],
         "scaled-twice": right * right,
     }.get(fault, right)
-    scores = q @ k.mT * scale if score is None else score(q, k)
-    if bias is not None:
-        scores = scores + bias * (scale if fault == "bias-scaled" else 1)
     places = q.shape[-2], k.shape[-2]
-    if fault == "mask-on-queries" and allow is not None and places[0] == places[1]:
-        visible = _visible(allow.mT, *places, causal=causal, window=window)
+    if fault == "softcap-before-scale" and softcap is not None:
+        scores = _capped(q @ k.mT, softcap) * scale
     else:
-        visible = _visible(allow, *places, causal=causal, window=window, fault=fault)
+        scores = q @ k.mT * scale if score is None else score(q, k)
+        if softcap is not None and not fault.startswith("softcap"):
+            scores = _capped(scores, softcap)
+    if bias is not None and fault != "bias-ignored":
+        scores = scores + _bias(bias, *places, scale=scale, fault=fault)
+    if fault == "mask-on-queries" and allow is not None and places[0] == places[1]:
+        allow, fault = allow.mT, ""
+    visible = _visible(allow, *places, q.device, causal=causal, window=window, fault=fault)
     visible = visible.expand(torch.broadcast_shapes(visible.shape, scores.shape))
-    out = _weights(scores, visible, fault) @ v
+    if fault == "softcap-after-mask" and softcap is not None:  # tanh(-inf) is -1, and no -inf
+        filled = scores.masked_fill(~visible, -math.inf)
+        out = _capped(filled, softcap).softmax(-1) @ v
+    elif sinks is not None and fault != "sinks-ignored":
+        out = _with_sinks(scores, visible, sinks, scale, fault) @ v
+    else:
+        out = _weights(scores, visible, fault) @ v
     if fault == "heads-merged-wrong":
         b, h, n, d = out.shape
         return out.reshape(b, n, h, d).transpose(1, 2)
     return out
 
 
+def _capped(scores: Tensor, softcap: float) -> Tensor:
+    return softcap * (scores / softcap).tanh()
+
+
+def _bias(
+    bias: Tensor | BiasFunction, num_queries: int, num_keys: int, *, scale: float, fault: str
+) -> Tensor:
+    """Return what is added to the scores, or with a fault what is added by mistake."""
+    if not isinstance(bias, Tensor):
+        if fault == "bias-from-the-start" and num_queries < num_keys:
+            bias = bias(num_keys, num_keys)[..., :num_queries, :]
+        else:
+            bias = bias(num_queries, num_keys)
+    if fault == "bias-of-other-heads" and bias.ndim > 2:
+        bias = bias.flip(-3)
+    return bias * {"bias-scaled": scale, "bias-reversed": -1.0}.get(fault, 1.0)
+
+
+def _with_sinks(scores: Tensor, visible: Tensor, sinks: Tensor, scale: float, fault: str) -> Tensor:
+    """Return the weights of the keys beside a column that no key has."""
+    sinks = sinks.to(scores.dtype) * {"sinks-scaled": scale, "sinks-as-zero": 0.0}.get(fault, 1.0)
+    column = sinks[:, None, None].expand(*scores.shape[:-1], 1)
+    seen = torch.cat((visible, torch.ones_like(visible[..., :1])), -1)
+    return _weights(torch.cat((scores, column), -1), seen, fault)[..., :-1]
+
+
 def _visible(
     allow: Tensor | None,
     num_queries: int,
     num_keys: int,
+    device: torch.device,
     *,
     causal: bool,
     window: int | None,
@@ -124,8 +183,9 @@ def _visible(
 ) -> Tensor:
     """Return which keys each query may see, (1 or batch, 1 or head, query, key)."""
     first = 0 if fault == "causal-from-the-start" else num_keys - num_queries
-    distance = torch.arange(num_queries)[:, None] + first - torch.arange(num_keys)
-    visible = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool)
+    queries = torch.arange(num_queries, device=device)[:, None] + first
+    distance = queries - torch.arange(num_keys, device=device)
+    visible = torch.ones(1, 1, num_queries, num_keys, dtype=torch.bool, device=device)
     ignored = fault == "mask-ignored" or (fault == "mask-ignored-when-causal" and causal)
     if allow is not None and not ignored:
         visible = visible & _misread(allow, fault)
@@ -192,8 +252,8 @@ def rotated(
     [1.0, 0.0]
     """
     n, d = x.shape[-2:]
-    frequencies = base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
-    angles = torch.arange(n, dtype=x.dtype)[:, None] * frequencies
+    frequencies = base ** (-torch.arange(0, d, 2, dtype=x.dtype, device=x.device) / d)
+    angles = torch.arange(n, dtype=x.dtype, device=x.device)[:, None] * frequencies
     cos, sin = angles.cos(), angles.sin()
     a, b = (
         (x[..., : d // 2], x[..., d // 2 :]) if pairs == "halves" else (x[..., ::2], x[..., 1::2])
@@ -202,4 +262,4 @@ def rotated(
     return torch.cat(turned, -1) if pairs == "halves" else torch.stack(turned, -1).flatten(-2)
 
 
-__all__ = ["VALUE_FAULTS", "attend", "rotated"]
+__all__ = ["VALUE_FAULTS", "BiasFunction", "ScoreFunction", "attend", "rotated"]

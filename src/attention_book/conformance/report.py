@@ -1,236 +1,19 @@
 """What an examination found, law by law; and by name what usually breaks a law."""
 
+import html
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
-from typing import Any
+from itertools import chain
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import torch
 
+from attention_book.conformance.causes import CAUSES
 from attention_book.foundations.bilingual import Bilingual, Language, chosen_language
+from attention_book.foundations.environment import in_book_build
 
-#: Name of each usual cause, to what to look at.
-CAUSES: Mapping[str, Bilingual] = MappingProxyType(
-    {
-        "softmax-over-queries": Bilingual(
-            "softmax 沿查询轴做了：同一个查询的权重应当沿最后一轴（键）加起来等于 1",
-            "the softmax runs over the queries: the weights of one query sum to 1 over the keys, "
-            "the last axis",
-        ),
-        "no-scale": Bilingual(
-            "评分没有除以每个头的宽度的平方根",
-            "the scores are not divided by the root of the head's width",
-        ),
-        "scale-of-d-model": Bilingual(
-            "除的是整个模型宽度的平方根，该除的是一个头的",
-            "the scores are divided by the root of the model's width, not of one head's",
-        ),
-        "scale-without-root": Bilingual(
-            "除的是宽度本身，没有开方；或者缩放了两次：自己除一次，函数里又除一次",
-            "the scores are divided by the width itself, not by its root; or the scale is applied "
-            "twice, by hand and by a function that does it too",
-        ),
-        "scaled-twice": Bilingual(
-            "缩放了两次：自己乘一次，函数里又乘一次",
-            "the scale is applied twice: by hand, and again by a function that does it",
-        ),
-        "mask-inverted": Bilingual(
-            "掩码读反了：True 在有的库里是“遮住”，在有的库里是“可以看”",
-            "the mask is read the other way round: True means blocked in some libraries, attend in "
-            "others",
-        ),
-        "mask-ignored": Bilingual("掩码完全不起作用", "the mask has no effect at all"),
-        "mask-lost-at-batch-1": Bilingual(
-            "批量为 1 时掩码不起作用：被 squeeze 或对形状的判断弄丢了",
-            "with a batch of one the mask has no effect: a squeeze or a test of shapes took it "
-            "away",
-        ),
-        "mask-after-softmax": Bilingual(
-            "softmax 之后才遮：遮住的键仍留在分母里",
-            "the mask is applied after the softmax: hidden keys stay in the denominator",
-        ),
-        "scores-times-mask": Bilingual(
-            "评分乘了掩码：评分为 0 不等于遮住，exp(0) 是 1",
-            "the scores are multiplied by the mask: a score of 0 is not hidden, exp(0) is 1",
-        ),
-        "mask-added-as-number": Bilingual(
-            "布尔掩码当作 0 和 1 加到了评分上，该加的是 0 和 −inf",
-            "a boolean mask is added as 0 and 1, instead of 0 and -inf",
-        ),
-        "mask-transposed": Bilingual(
-            "掩码的查询轴和键轴对调了", "the mask's axes of queries and keys are exchanged"
-        ),
-        "mask-on-queries": Bilingual(
-            "填充掩码放到了查询（行）上，该放到键（列）上",
-            "the padding mask is laid on the queries (rows), not on the keys (columns)",
-        ),
-        "mask-per-head": Bilingual(
-            "头数碰巧等于样本数时，第 i 个样本的掩码给了第 i 个头",
-            "with as many heads as examples, the mask of example i is used for head i",
-        ),
-        "mask-of-first-example": Bilingual(
-            "所有样本都用了第一个样本的掩码", "the mask of the first example is used for all"
-        ),
-        "bias-scaled": Bilingual(
-            "偏置（或相加的掩码）也跟着评分一起缩放了",
-            "a bias or an additive mask is scaled along with the scores",
-        ),
-        "mask-ignored-when-causal": Bilingual(
-            "内置因果性时，另给的掩码被忽略",
-            "where causality is built in, the mask given is ignored",
-        ),
-        "causality-ignored-with-mask": Bilingual(
-            "另给掩码时，因果性被忽略", "where a mask is given, causality is ignored"
-        ),
-        "causal-from-the-start": Bilingual(
-            "因果掩码对齐到了左上角：有缓存时，第 i 个查询站在 num_keys − num_queries + i",
-            "the causal mask is aligned at the top left: with a cache, query i stands at "
-            "num_keys - num_queries + i",
-        ),
-        "no-causal-mask": Bilingual(
-            "看得见后面的位置：没有因果掩码，或者有沿时间轴的归一化、汇聚",
-            "later places are seen: no causal mask, or a norm or a pooling over time",
-        ),
-        "sees-one-ahead": Bilingual(
-            "每个查询多看了一个键，就是下一个", "each query sees one key too many, the next"
-        ),
-        "without-itself": Bilingual(
-            "查询看不见自己的位置：写了 <，该写 <=",
-            "a query does not see its own place: < where <= is meant",
-        ),
-        "window-too-long": Bilingual("窗口里多了一个键", "the window holds one key too many"),
-        "window-too-short": Bilingual("窗口里少了一个键", "the window holds one key too few"),
-        "always-causal": Bilingual(
-            "因果性关不掉，或者默认开着", "causality can't be switched off, or is on by default"
-        ),
-        "nan-for-empty-rows": Bilingual(
-            "什么都看不见的一行是 0/0：NaN", "a row that may see nothing is 0/0: NaN"
-        ),
-        "average-for-empty-rows": Bilingual(
-            "用有限的数（−1e9、finfo.min）填充：什么都看不见的一行得到所有值的平均",
-            "a finite fill (-1e9, finfo.min): a row that may see nothing averages everything",
-        ),
-        "fill-does-not-fit": Bilingual(
-            "填充的数（−1e9）超出 float16 的范围：变成 −inf 再变成 NaN，或者报错",
-            "the fill (-1e9) does not fit into float16: -inf and then NaN, or an error",
-        ),
-        "scores-overflow": Bilingual(
-            "评分先在半精度里算出来再缩放：超过 65504 就是 inf",
-            "the scores are computed in half precision before they are scaled: over 65504 they "
-            "are inf",
-        ),
-        "exponential-overflow": Bilingual(
-            "取指数之前没有减去这一行的最大值", "exp without subtracting the row's maximum"
-        ),
-        "kernel-underflow": Bilingual(
-            "特征映射下溢成 0：得到 0/0 或 0", "a feature map underflows to 0: 0/0, or 0"
-        ),
-        "coarse-sums": Bilingual(
-            "该用 float32 求和的地方用了半精度：误差超出舍入所能解释的",
-            "sums in half precision where float32 is needed: more error than rounding explains",
-        ),
-        "other-dtype": Bilingual(
-            "结果的类型与输入不同", "the result has another dtype than the inputs"
-        ),
-        "grouped-heads-order": Bilingual(
-            "键的头重复的顺序不对：该用 repeat_interleave，不是 repeat",
-            "the keys' heads are repeated in the wrong order: repeat_interleave, not repeat",
-        ),
-        "heads-split-wrong": Bilingual(
-            "只用 view 切头，没有转置：位置和头混在一起",
-            "heads are cut by a view without the transpose: places and heads get mixed",
-        ),
-        "heads-merged-wrong": Bilingual(
-            "只用 view 并头，没有先转置回来",
-            "heads are merged by a view without the transpose back",
-        ),
-        "rotary-halves-for-pairs": Bilingual(
-            "旋转位置配错了对：前后两半相配，还是相邻的相配",
-            "rotary positions turn other pairs than the weights were made for: halves against "
-            "neighbours",
-        ),
-        "rotary-on-values": Bilingual("值也跟着旋转了", "the values are rotated too"),
-        "rotary-on-queries-only": Bilingual(
-            "只旋转了查询，没有旋转键", "the queries are rotated and the keys are not"
-        ),
-        "writes-into-inputs": Bilingual(
-            "就地运算改写了参数", "an in-place operation writes into an argument"
-        ),
-        "writes-into-mask": Bilingual(
-            "就地运算改写了掩码", "an in-place operation writes into the mask"
-        ),
-        "memory-order-assumed": Bilingual(
-            "把输入的内存当作连续的来读（as_strided、裸指针、记下的形状）",
-            "the memory of the inputs is read as if it were contiguous (as_strided, a raw "
-            "pointer, a remembered shape)",
-        ),
-        "examples-mixed": Bilingual(
-            "同一批里的样本互相影响", "examples of a batch influence each other"
-        ),
-        "dropout-in-eval": Bilingual(
-            "eval 时仍在随机失活：F.dropout 和 scaled_dot_product_attention 不认 .eval()",
-            "dropout goes on in eval: F.dropout and scaled_dot_product_attention know nothing of "
-            ".eval()",
-        ),
-        "not-deterministic": Bilingual("两次同样的调用结果不同", "two equal calls differ"),
-        "gradient-cut": Bilingual(
-            "有的输入没有梯度，或者梯度不对：detach、no_grad、.data",
-            "an input gets no gradient, or a wrong one: detach, no_grad, .data",
-        ),
-        "nan-gradients": Bilingual(
-            "前向里遮掉的 NaN 在反向里传到了输入",
-            "a NaN that the forward pass hides reaches the inputs in the backward pass",
-        ),
-        "hidden-numbers-matter": Bilingual(
-            "遮住的数仍参加运算：0 乘以 NaN 或 inf 还是 NaN",
-            "hidden numbers still take part: 0 times NaN or inf is NaN",
-        ),
-        "breaks-the-graph": Bilingual(
-            "编译不成一整张图：.item()、按数值分支、打印",
-            "can't be compiled as one graph: .item(), a branch on values, a print",
-        ),
-        "keeps-tensors-of-a-trace": Bilingual(
-            "追踪计算图时建的表或缓存留了下来，又给了平常的调用",
-            "a table or a cache made while a graph was traced is kept, and given to ordinary calls",
-        ),
-        "padding-attended": Bilingual("填充得到了权重", "padding is attended to"),
-        "length-dependent": Bilingual(
-            "结果取决于填充后的长度：沿时间轴做了归一化或汇聚",
-            "results depend on the padded length itself: a norm or a pooling over time",
-        ),
-        "positions-from-padding": Bilingual(
-            "位置从第一格数起，没有从第一个真词元数起",
-            "positions are counted from the first place, not from the first real token",
-        ),
-        "positions-without-effect": Bilingual(
-            "顺序不起作用：位置没有用上", "order has no effect: the positions are not used"
-        ),
-        "positions-of-steps": Bilingual(
-            "带缓存的一步所站的位置与整段文字里的不同（偏移）",
-            "cached steps stand at other places than in the whole text (offset)",
-        ),
-        "cache-lost": Bilingual("带缓存的一步看不见过去", "a cached step does not see the past"),
-        "cache-shared": Bilingual(
-            "缓存就地改写：同一状态的两种续写互相干扰",
-            "the cache is written in place: two continuations of one state disturb each other",
-        ),
-        "cache-window": Bilingual(
-            "窗口满了之后带缓存的一步就不同：多丢或少丢了一个键",
-            "cached steps differ once the window is full: one key too many or too few is dropped",
-        ),
-        "steps-count-padding": Bilingual(
-            "读过右边有填充的开头之后，后面的步排在填充之后，或者看见了填充",
-            "after a right-padded start, steps stand behind the padding, or see it",
-        ),
-        "beams-mixed": Bilingual(
-            "缓存里的行不是所选的行", "rows of the cache are not those that were selected"
-        ),
-        "raises": Bilingual("调用时报错", "the call raises"),
-        "unknown": Bilingual("没有哪个常见的原因说得通", "no usual cause fits"),
-    }
-)
 #: These say what happened, not why.
 _NO_REASON = "unknown", "raises"
 
@@ -326,6 +109,108 @@ class Outcome:
     breach: Breach | None = None
     reason: Bilingual | None = None
 
+    def data(self) -> dict[str, Any]:
+        """Return it as what JSON knows."""
+        told: dict[str, Any] = {"law": self.law, "statement": both(self.statement)}
+        if self.breach is not None:
+            meaning = both(CAUSES[self.breach.cause])
+            where, found = both(self.breach.where), both(self.breach.found)
+            told |= {"outcome": "broken", "cause": self.breach.cause, "meaning": meaning}
+            return told | {"where": where, "found": found, "others": list(self.breach.others)}
+        if self.reason is not None:
+            return told | {"outcome": "does not apply", "reason": both(self.reason)}
+        return told | {"outcome": "holds"}
+
+
+def lines_of(outcome: Outcome, language: Language) -> list[str]:
+    """Say what became of a law: what it says; if it is broken, on which input, how, and why.
+
+    >>> lines_of(Outcome("sum", Bilingual("权重之和为 1。", "Weights sum to 1.")), "zh")
+    ['权重之和为 1。']
+    """
+    statement, breach = outcome.statement.text(language), outcome.breach
+    if outcome.reason is not None:
+        reason = outcome.reason.text(language)
+        return [f"{statement}（{reason}）" if language == "zh" else f"{statement} ({reason})"]
+    if breach is None:
+        return [statement]
+    colon = "：" if language == "zh" else ": "
+    usual, other = Bilingual("常见的原因", "usual cause"), Bilingual("也可能是", "or")
+    meaning = f"{breach.cause}{colon}{CAUSES[breach.cause].text(language)}"
+    lines = [
+        statement,
+        breach.where.text(language),
+        breach.found.text(language),
+        f"{usual.text(language)}{colon}{meaning}",
+    ]
+    if breach.others:
+        lines.append(f"{other.text(language)}{colon}{', '.join(breach.others)}")
+    return lines
+
+
+def shown_as_html(report: "Report", languages: Iterable[Language]) -> str:
+    """Return a report as markup: what is broken in sight, what holds or does not apply folded.
+
+    The style stands in the markup, for a notebook has no stylesheet of ours.
+
+    >>> report = Report("nothing", ())
+    >>> shown_as_html(report, ["en"]).count("all laws hold")
+    1
+    """
+    line, languages = '<p style="margin: 0.25rem 0">', tuple(languages)
+
+    def say(texts: Mapping[Language, str]) -> str:
+        if len(languages) == 1:
+            return html.escape(texts[languages[0]])
+        tags = {"zh": 'class="bl bl-zh" lang="zh-Hans"', "en": 'class="bl bl-en" lang="en"'}
+        spans = (f"<span {tags[each]}>{html.escape(texts[each])}</span>" for each in languages)
+        return '<span class="bl-sep"> </span>'.join(spans)
+
+    def told(outcome: Outcome) -> list[str]:
+        return [
+            say({"zh": zh, "en": en})
+            for zh, en in zip(
+                *(lines_of(outcome, language) for language in ("zh", "en")), strict=True
+            )
+        ]
+
+    whole = say({"zh": report.whole.zh, "en": report.whole.en})
+    mark, color = ("✓", "--book-tip, #2e8b57") if report else ("✗", "--book-warning, #c46a1b")
+    name = html.escape(report.subject)
+    parts = [f"{line}<strong>{mark} <code>{name}</code></strong> {whole}</p>"]
+    for outcome in report.outcomes:
+        if outcome.breach is not None:
+            first, *rest = told(outcome)
+            items = "".join(f"<br>{each}" for each in rest)
+            parts.append(
+                f'{line}✗ {first}</p><p style="margin: 0 0 0.5rem 1.2rem">'
+                f"{items.removeprefix('<br>')}</p>"
+            )
+    for skipped, (zh, en) in {
+        False: ("成立的性质", "laws hold"),
+        True: ("不适用的性质", "laws do not apply"),
+    }.items():
+        mark = "–" if skipped else "✓"
+        found = [
+            f"{line}{mark} {told(each)[0]}</p>"
+            for each in report.outcomes
+            if each.breach is None and (each.reason is not None) == skipped
+        ]
+        if found:
+            count = say({"zh": f"{zh}：{len(found)} 条", "en": f"{len(found)} {en}"})
+            parts.append(f"<details><summary>{count}</summary>{''.join(found)}</details>")
+    frame = f"border-left: 0.25rem solid var({color}); padding-left: 0.9rem"
+    return f'<div class="verdict" style="{frame}">{"".join(parts)}</div>'
+
+
+def both(text: Bilingual) -> dict[str, str]:
+    """Return a text in both languages, by their codes.
+
+    >>> both(Bilingual("掩码", "mask"))
+    {'zh': '掩码', 'en': 'mask'}
+    """
+    return {"zh": text.zh, "en": text.en}
+
 
 @dataclass(frozen=True)
 class Report:
@@ -373,7 +258,7 @@ class Report:
 
     @property
     def cause(self) -> str | None:
-        """The cause that explains most: the first or the most frequent; None if all laws hold."""
+        """The cause that explains most, the first or the most frequent; None if all laws hold."""
         all_names = [breach.cause for breach in self.broken.values()]
         names = [name for name in all_names if name not in _NO_REASON] or all_names
         if not names:
@@ -384,37 +269,40 @@ class Report:
             return "dropout-in-eval"
         return max(names, key=lambda name: (names.count(name), -names.index(name)))
 
+    @property
+    def whole(self) -> Bilingual:
+        """How many laws are broken."""
+        if not (count := len(self.broken)):
+            return Bilingual("各条性质都成立", "all laws hold")
+        return Bilingual(f"{count} 条性质不成立", f"{count} law{'s' * (count > 1)} broken")
+
+    def data(self) -> dict[str, Any]:
+        """Return all of it as what JSON knows; what is said is there in both languages."""
+        return {
+            "subject": self.subject,
+            "holds": bool(self),
+            "cause": self.cause,
+            "seconds": round(self.seconds, 3),
+            "laws": [each.data() for each in self.outcomes],
+        }
+
     def text(self, language: Language) -> str:
         """Say it in one language, a line or a few for each law."""
-        count, colon = len(self.broken), "：" if language == "zh" else ": "
-        whole = Bilingual(
-            f"{count} 条性质不成立" if count else "各条性质都成立",
-            f"{count} laws broken" if count else "all laws hold",
-        )
-        usual, other = Bilingual("常见的原因", "usual cause"), Bilingual("也可能是", "or")
-        lines = [f"{self.subject}{colon}{whole.text(language)}"]
+        colon = "：" if language == "zh" else ": "
+        lines = [f"{self.subject}{colon}{self.whole.text(language)}"]
         for each in self.outcomes:
-            statement, breach = each.statement.text(language), each.breach
-            if each.reason is not None:
-                reason = each.reason.text(language)
-                lines.append(
-                    f"  – {statement}（{reason}）"
-                    if language == "zh"
-                    else f"  – {statement} ({reason})"
-                )
-            elif breach is None:
-                lines.append(f"  ✓ {statement}")
-            else:
-                lines += [
-                    f"  ✗ {statement}",
-                    f"      {breach.where.text(language)}",
-                    f"      {breach.found.text(language)}",
-                    f"      {usual.text(language)}{colon}{breach.cause}{colon}"
-                    f"{CAUSES[breach.cause].text(language)}",
-                ]
-                if breach.others:
-                    lines.append(f"      {other.text(language)}{colon}{', '.join(breach.others)}")
+            mark = "–" if each.reason is not None else "✓" if each.breach is None else "✗"
+            first, *rest = lines_of(each, language)
+            lines += [f"  {mark} {first}", *(f"      {line}" for line in rest)]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """Show it in a notebook; in the book's pages in both languages at once."""
+        both_at_once = in_book_build() and chosen_language() is None
+        languages: tuple[Language, ...] = (
+            ("zh", "en") if both_at_once else (chosen_language() or "en",)
+        )
+        return shown_as_html(self, languages)
 
     def __str__(self) -> str:
         """Say it in the language that was chosen, in English if none was."""
@@ -443,8 +331,15 @@ def law(zh: str) -> Callable[[Method], Method]:
 class Laws:
     """The laws of one kind of subject: each method marked by `law`, in the order of the class.
 
+    Inputs are drawn on the CPU, so that a seed gives the same on every device, and put where the
+    subject is.
+
     Args:
         seed: of all inputs that are drawn; each law begins with it, whatever was tested before.
+        device: where the subject computes; the default device if None.
+
+    Raises:
+        ValueError: if that is the device "meta", where nothing can be compared.
 
     >>> class OfNumbers(Laws):
     ...     @law("都是有限的数。")
@@ -455,8 +350,11 @@ class Laws:
     [('finite', None)]
     """
 
-    def __init__(self, seed: int) -> None:
-        self.seed, self.generator = seed, torch.Generator().manual_seed(seed)
+    def __init__(self, seed: int, device: torch.device | None = None) -> None:
+        self.seed, self.generator = seed, torch.Generator("cpu").manual_seed(seed)
+        self.device = torch.get_default_device() if device is None else device
+        if self.device.type == "meta":
+            raise ValueError("device: expected one that holds numbers, got meta")
 
     def all(self) -> list[Law]:
         """Return the laws, ready to be tested in any order."""
@@ -468,11 +366,47 @@ class Laws:
 
     def draw(self, *shape: int) -> torch.Tensor:
         """Draw normal numbers."""
-        return torch.randn(*shape, generator=self.generator, device="cpu")
+        drawn = torch.randn(*shape, generator=self.generator, device="cpu")
+        return drawn.to(self.device)
 
     def _from_the_seed(self, method: Method) -> Breach | None:
         self.generator.manual_seed(self.seed)
         return method(self)
+
+
+def device_of(call: object) -> torch.device | None:
+    """Return where a module has its parameters or buffers; None where it has none.
+
+    >>> device_of(torch.nn.Linear(2, 2)), device_of(torch.relu)
+    (device(type='cpu'), None)
+    """
+    if not isinstance(call, torch.nn.Module):
+        return None
+    return next((each.device for each in chain(call.parameters(), call.buffers())), None)
+
+
+def check_words(subject: object) -> None:
+    """Refuse a convention that is none of those that its field knows.
+
+    Raises:
+        ValueError: with the words that were expected, and the one that came.
+    """
+    for name, kind in get_type_hints(type(subject)).items():
+        value = getattr(subject, name)
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, str) and (words := words_of(kind)) and each not in words:
+                raise ValueError(f"{name}: expected {' or '.join(words)}, got {each!r}")
+
+
+def words_of(kind: Any) -> tuple[str, ...]:
+    """Return the words that a type lists, wherever in it they stand.
+
+    >>> words_of(tuple[Literal["right", "left"], ...] | None)
+    ('right', 'left')
+    """
+    if get_origin(kind) is Literal:
+        return tuple(word for word in get_args(kind) if isinstance(word, str))
+    return tuple(word for part in get_args(kind) for word in words_of(part))
 
 
 def tested(subject: str, laws: list[Law], *, first_tells: bool) -> Report:

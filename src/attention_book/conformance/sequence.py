@@ -1,6 +1,5 @@
 """Laws of what reads a sequence: a layer (features to features) or a model (ids to logits)."""
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -8,11 +7,32 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from attention_book.conformance.kernel import transposed
+from attention_book.conformance.kernel_laws import transposed
+from attention_book.conformance.modules import (
+    breach_of_gradients,
+    breach_of_graph,
+    breach_of_precision,
+    breach_of_trace,
+    first_of,
+    gap_of,
+    learned_in,
+    lengths_of,
+    moved,
+    same,
+    size_told,
+    where_padded,
+)
 from attention_book.conformance.reference import VALUE_FAULTS, attend, rotated
-from attention_book.conformance.report import Breach, DoesNotApply, Laws, law, told
+from attention_book.conformance.report import (
+    Breach,
+    DoesNotApply,
+    Laws,
+    check_words,
+    device_of,
+    law,
+)
+from attention_book.conformance.told_weights import what_is_told, why_implausible
 from attention_book.foundations.bilingual import Bilingual
 
 _ROTARY_FAULTS = "rotary-halves-for-pairs", "rotary-on-values", "rotary-on-queries-only"
@@ -48,9 +68,19 @@ class Sequence:
         rotary: the pairs that rotary positions turn, "halves" or "neighbours"; None: no positions.
         scale: what scores are multiplied with; :math:`1/\sqrt{d}` of a head if None.
         bias: given how many places there are, what is added to the scores.
+        weights: ``weights(inputs, mask)`` returns the weights that it tells, (batch, head, query,
+            key), or a list of such, a layer each.
+        silent: called as it is, but with its sublayers silent, so that they return zeros: what is
+            left is the residual path.
         half: the dtype of half precision that it is meant for; None: none.
         compiles: whether it is promised to compile as one graph.
+        device: where it is examined; None: where the parameters of ``module`` are, otherwise the
+            default device.
         name: of the report.
+
+    Raises:
+        ValueError: if a convention is none of the words that are known, or neither ``width`` nor
+            ``vocabulary`` is given.
 
     >>> Sequence(torch.nn.Identity(), width=8, mask="none", mixes=False).causal
     False
@@ -76,51 +106,18 @@ class Sequence:
     rotary: Literal["halves", "neighbours"] | None = None
     scale: float | None = None
     bias: Callable[[int], Tensor] | None = None
+    weights: Callable[[Tensor, Tensor | None], Any] | None = None
+    silent: Callable[[Tensor], Any] | None = None
     half: torch.dtype | None = torch.bfloat16
     compiles: bool = False
+    device: torch.device | str | None = None
     name: str = "sequence"
 
-
-def _first(out: Any) -> Tensor:
-    """Return the output among whatever a model returns."""
-    out = out[0] if isinstance(out, tuple) else out
-    if not isinstance(out, Tensor):
-        out = getattr(out, "logits", None) if hasattr(out, "logits") else out.last_hidden_state
-    assert isinstance(out, Tensor)
-    return out
-
-
-def _same(a: Tensor, b: Tensor, tolerance: float = 2e-4) -> bool:
-    """Compare, relative to the largest output; the first tells how exact that can be."""
-    tolerance *= 1e-6 if a.dtype == torch.float64 else 1
-    if a.shape != b.shape:
-        return False
-    if not a.numel():
-        return True
-    a, b = a.detach().double(), b.detach().double()
-    return bool((a - b).abs().max() <= tolerance * b.abs().max().clamp(min=1e-2))
-
-
-def _moved(a: Tensor, b: Tensor) -> bool:
-    """Tell whether outputs differ by more than rounding."""
-    return not _same(a, b, 1e-6)
-
-
-def _gap(got: Tensor, right: Tensor) -> Bilingual:
-    if got.shape != right.shape:
-        shapes = tuple(got.shape), tuple(right.shape)
-        return Bilingual(
-            f"形状是 {shapes[0]}，应为 {shapes[1]}", f"shape {shapes[0]}, expected {shapes[1]}"
-        )
-    most, size = f"{(got - right).abs().max():.3g}", f"{right.abs().max():.3g}"
-    return Bilingual(f"最多差 {most}，最大的输出是 {size}", f"off by up to {most} of {size}")
-
-
-def _size(b: int, n: int, zh: str = "", en: str = "") -> Bilingual:
-    """Say which input it is."""
-    return Bilingual(
-        f"批量 {b}，长度 {n}{zh and '，'}{zh}", f"batch {b}, length {n}{en and ', '}{en}"
-    )
+    def __post_init__(self) -> None:
+        """Check the words, while the one who wrote them can still see them."""
+        check_words(self)
+        if not self.width and not self.vocabulary:
+            raise ValueError("width, vocabulary: expected one of them, got neither")
 
 
 class SequenceLaws(Laws):
@@ -133,7 +130,8 @@ class SequenceLaws(Laws):
     """
 
     def __init__(self, sequence: Sequence, seed: int = 0) -> None:
-        super().__init__(seed)
+        device = device_of(sequence.module)
+        super().__init__(seed, device if sequence.device is None else torch.device(sequence.device))
         self.sequence = sequence
         longest = 7 if sequence.window is None else max(7, sequence.window + 3)
         self.sizes = ((1, 2), (1, 3), (2, 4), (3, 3), (2, longest))
@@ -148,16 +146,22 @@ class SequenceLaws(Laws):
     def inputs(self, batch: int, length: int) -> Tensor:
         """Draw ids or features."""
         if size := self.sequence.vocabulary:
-            return torch.randint(size, (batch, length), generator=self.generator, device="cpu")
+            return self._integers(0, size, (batch, length))
         return self.draw(batch, length, self.sequence.width).to(self.dtype)
 
     def other(self, x: Tensor) -> Tensor:
         """Return inputs that are others everywhere."""
         if size := self.sequence.vocabulary:
-            return (
-                x + torch.randint(1, size, x.shape, generator=self.generator, device="cpu")
-            ) % size
-        return x + 1 + torch.rand(x.shape, generator=self.generator, device="cpu")
+            return (x + self._integers(1, size, x.shape)) % size
+        shift = torch.rand(x.shape, generator=self.generator, device="cpu")
+        return x + 1 + shift.to(self.device)
+
+    def _integers(self, low: int, high: int, shape: tuple[int, ...]) -> Tensor:
+        drawn = torch.randint(low, high, shape, generator=self.generator, device="cpu")
+        return drawn.to(self.device)
+
+    def _real(self, rows: list[list[bool]]) -> Tensor:
+        return torch.tensor(rows, device=self.device)
 
     def changed(self, x: Tensor, place: int) -> Tensor:
         """Return inputs that are others at one place."""
@@ -173,7 +177,7 @@ class SequenceLaws(Laws):
 
     def out(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         """Call the subject with copies."""
-        return _first(self.sequence.call(x.clone(), self.mask(real)))
+        return first_of(self.sequence.call(x.clone(), self.mask(real)))
 
     def stepped(self, x: Tensor, sizes: list[int], state: Any = None) -> tuple[Tensor, Any]:
         """Read in chunks of these sizes, from a state or from the start."""
@@ -183,26 +187,26 @@ class SequenceLaws(Laws):
         state, outputs = start(len(x)) if state is None else state, []
         for chunk in x.split(sizes, 1):
             out, state = step(chunk, state)
-            outputs.append(_first(out))
+            outputs.append(first_of(out))
         return torch.cat(outputs, 1), state
 
     def padded(self, x: Tensor, lengths: list[int], more: int, side: str) -> tuple[Tensor, Tensor]:
         """Return inputs with padding of random content, and which places are real."""
         b, n = len(x), x.shape[1] + more
-        rows, real = self.inputs(b, n), torch.zeros(b, n, dtype=torch.bool)
+        rows, real = self.inputs(b, n), self._real([[False] * n] * b)
         for i, length in enumerate(lengths):
-            places = torch.arange(length) + (n - length) * (side == "left")
+            places = torch.arange(length, device="cpu") + (n - length) * (side == "left")
             if side == "between":
-                places = (
-                    torch.randperm(n, generator=self.generator, device="cpu")[:length].sort().values
-                )
+                order = torch.randperm(n, generator=self.generator, device="cpu")
+                places = order[:length].sort().values
+            places = places.to(self.device)
             rows[i, places], real[i, places] = x[i, :length], True
         return rows, real
 
     def alone(self, x: Tensor, lengths: list[int]) -> Tensor:
         """Return the outputs of each example alone, without padding, one after another."""
         outputs = [
-            self.out(x[i : i + 1, :length], torch.ones(1, length, dtype=torch.bool))[0]
+            self.out(x[i : i + 1, :length], self._real([[True] * length]))[0]
             for i, length in enumerate(lengths)
         ]
         return torch.cat(outputs)
@@ -216,25 +220,25 @@ class SequenceLaws(Laws):
         for b, n in self.sizes[1:3]:
             x = self.inputs(b, n)
             first, again = self.out(x), self.out(x)
-            if not torch.equal(first, again) and not _same(first, again, 1e-6):
-                gap = _gap(again, first)
-                return Breach("dropout-in-eval", _size(b, n), gap, ("not-deterministic",))
+            if not torch.equal(first, again) and not same(first, again, 1e-6):
+                gap = gap_of(again, first)
+                return Breach("dropout-in-eval", size_told(b, n), gap, ("not-deterministic",))
         return None
 
     @law("参数原样不动。")
     @torch.no_grad()
     def arguments_unchanged(self) -> Breach | None:
         """Arguments are left alone."""
-        x, real = self.inputs(2, 3), torch.tensor([[True] * 3, [True, True, False]])
+        x, real = self.inputs(2, 3), self._real([[True] * 3, [True, True, False]])
         mask, given = self.mask(real), x.clone()
         kept = None if mask is None else mask.clone()
         self.sequence.call(given, mask)
         if not torch.equal(given, x):
             found = Bilingual("输入变了", "the inputs changed")
-            return Breach("writes-into-inputs", _size(2, 3), found)
+            return Breach("writes-into-inputs", size_told(2, 3), found)
         if mask is not None and kept is not None and not torch.equal(mask, kept):
             found = Bilingual("掩码变了", "the mask changed")
-            return Breach("writes-into-mask", _size(2, 3), found)
+            return Breach("writes-into-mask", size_told(2, 3), found)
         return None
 
     @law("输入在内存里怎么排都行。")
@@ -243,9 +247,9 @@ class SequenceLaws(Laws):
         """Inputs may lie in memory in any way."""
         for b, n in self.sizes[2:4]:
             x = self.inputs(b, n)
-            right, got = self.out(x), _first(self.sequence.call(transposed(x), None))
-            if not _same(got, right, 1e-5):
-                return Breach("memory-order-assumed", _size(b, n), _gap(got, right))
+            right, got = self.out(x), first_of(self.sequence.call(transposed(x), None))
+            if not same(got, right, 1e-5):
+                return Breach("memory-order-assumed", size_told(b, n), gap_of(got, right))
         return None
 
     @law("同一批里的样本各算各的。")
@@ -256,8 +260,10 @@ class SequenceLaws(Laws):
             x = self.inputs(b, n)
             whole = self.out(x)
             for i in range(b):
-                if not _same(whole[i : i + 1], right := self.out(x[i : i + 1])):
-                    return Breach("examples-mixed", _size(b, n), _gap(whole[i : i + 1], right))
+                if not same(whole[i : i + 1], right := self.out(x[i : i + 1])):
+                    return Breach(
+                        "examples-mixed", size_told(b, n), gap_of(whole[i : i + 1], right)
+                    )
         return None
 
     # --- who sees whom ---------------------------------------------------------------------------
@@ -271,21 +277,27 @@ class SequenceLaws(Laws):
         drawn = [(3 if self.sequence.width else 1) * self.inputs(b, n) for b, n in self.sizes]
         for (b, n), x in zip(self.sizes, drawn, strict=True):
             got, right = self.out(x), self._made(x)
-            if not _same(got, right):
+            if not same(got, right):
                 faults = [
                     fault
                     for fault in (*_ROTARY_FAULTS, *VALUE_FAULTS)
-                    if all(_same(self.out(y), self._made(y, fault)) for y in drawn)
+                    if all(same(self.out(y), self._made(y, fault)) for y in drawn)
                 ]
                 cause = faults[0] if faults else "unknown"
-                return Breach(cause, _size(b, n), _gap(got, right), tuple(faults[1:3]))
+                return Breach(cause, size_told(b, n), gap_of(got, right), tuple(faults[1:3]))
         return None
 
     def _made(self, x: Tensor, fault: str = "") -> Tensor:
         """Return the outputs by the formula, with the subject's own parts."""
+        assert self.sequence.merge is not None
+        return self.sequence.merge(self._heads(x, fault).to(self.dtype))
+
+    def _heads(
+        self, x: Tensor, fault: str = "", *, unit: bool = False, real: Tensor | None = None
+    ) -> Tensor:
+        """Return what each head makes of its values; of a unit matrix, that is the weights."""
         s = self.sequence
         assert s.parts is not None
-        assert s.merge is not None
         q, k, v = (t.double() for t in s.parts(x))
         if s.rotary is not None:
             pairs = s.rotary
@@ -294,11 +306,57 @@ class SequenceLaws(Laws):
             q = rotated(q, pairs=pairs)
             k = k if fault == "rotary-on-queries-only" else rotated(k, pairs=pairs)
             v = rotated(v, pairs=pairs) if fault == "rotary-on-values" else v
+        if unit:
+            v = torch.eye(k.shape[-2], dtype=k.dtype, device=k.device).expand(*k.shape[:-1], -1)
         bias = None if s.bias is None else s.bias(x.shape[1]).double()
-        heads = attend(
-            q, k, v, causal=s.causal, window=s.window, scale=s.scale, bias=bias, fault=fault
+        allow = None if real is None else real[:, None, None]
+        return attend(
+            q, k, v, allow, causal=s.causal, window=s.window, scale=s.scale, bias=bias, fault=fault
         )
-        return s.merge(heads.to(self.dtype))
+
+    @law("交出来的权重是它用的权重：每行之和为 1，看不见的是 0。")
+    @torch.no_grad()
+    def weights_told(self) -> Breach | None:
+        """The weights that are told are those it uses: rows sum to 1, what is hidden gets 0."""
+        s = self.sequence
+        if s.weights is None:
+            raise DoesNotApply("不交出权重", "tells no weights")
+        earlier: list[Tensor] = []
+        for again, (b, n) in enumerate((self.sizes[0], *self.sizes)):
+            x, lengths = self.inputs(b, n), lengths_of(b, n)
+            real = self._real([[place < length for place in range(n)] for length in lengths])
+            seen = None if s.mask == "none" else real
+            rows = torch.ones_like(real) if seen is None else real
+            told = s.weights(x.clone(), self.mask(seen))
+            layers = list(told) if isinstance(told, list | tuple) else [told]
+            for got in layers if again else []:
+                wrong = self._why_weights(x, rows, got, earlier)
+                if wrong is not None:
+                    return Breach(wrong[0], size_told(b, n), wrong[1])
+            earlier += layers
+            if s.parts is not None:
+                earlier.append(self._heads(x, unit=True, real=rows))
+        return None
+
+    def _why_weights(
+        self, x: Tensor, real: Tensor, got: Tensor, earlier: list[Tensor]
+    ) -> tuple[str, Bilingual] | None:
+        """Say what is wrong with the weights of one layer, and what was found."""
+        if self.sequence.parts is None:
+            tells_something = got[..., -1, :].std() > 1e-3  # even weights are the same every time
+            if tells_something and any(same(got, each) for each in earlier):
+                return "weights-of-another-call", Bilingual(
+                    "与上一次的相同", "those of another call"
+                )
+            return why_implausible(got, real, causal=self.sequence.causal)
+        words = real[:, None, :, None]
+        right = self._heads(x, unit=True, real=real)
+        without = self._heads(x, "no-causal-mask", unit=True)
+        if got.shape == right.shape:  # what padding looks at is nobody's business
+            right, without, got = (t.masked_fill(~words, 0) for t in (right, without, got))
+        if same(got, right):
+            return None
+        return what_is_told(got, right, without, earlier, same), gap_of(got, right)
 
     @law("后面的位置看不见。")
     @torch.no_grad()
@@ -311,11 +369,11 @@ class SequenceLaws(Laws):
             before = self.out(x)
             for j in range(n - 1, 0, -1):
                 after = self.out(self.changed(x, j))
-                leaks = [i for i in range(j) if not _same(after[:, i], before[:, i], 2e-5)]
+                leaks = [i for i in range(j) if not same(after[:, i], before[:, i], 2e-5)]
                 if leaks:
                     y = self.inputs(b, 12)  # one place too far, a few layers deep, is not that far
-                    far = _moved(self.out(self.changed(y, 11))[:, 0], self.out(y)[:, 0])
-                    where = _size(b, n, f"第 {j} 个输入换了", f"input {j} changed")
+                    far = moved(self.out(self.changed(y, 11))[:, 0], self.out(y)[:, 0])
+                    where = size_told(b, n, f"第 {j} 个输入换了", f"input {j} changed")
                     found = Bilingual(f"输出 {leaks} 动了", f"outputs {leaks} moved")
                     if far:
                         return Breach("no-causal-mask", where, found, ("length-dependent",))
@@ -329,10 +387,12 @@ class SequenceLaws(Laws):
         if self.sequence.causal or not self.sequence.mixes or self.sequence.window is not None:
             raise DoesNotApply("看不到那么远", "does not look that far")
         x = self.inputs(1, 3)
-        if _moved(self.out(self.changed(x, 2))[:, 0], self.out(x)[:, 0]):
+        if moved(self.out(self.changed(x, 2))[:, 0], self.out(x)[:, 0]):
             return None
         found = Bilingual("第一个输出没有动", "the first output did not move")
-        return Breach("always-causal", _size(1, 3, "最后一个输入换了", "the last changed"), found)
+        return Breach(
+            "always-causal", size_told(1, 3, "最后一个输入换了", "the last changed"), found
+        )
 
     @law("前面的位置读到了。")
     @torch.no_grad()
@@ -342,10 +402,10 @@ class SequenceLaws(Laws):
             raise DoesNotApply("位置互不相见", "places do not see each other")
         n = min(3, self.sequence.window or 3)
         x = self.inputs(1, n)
-        if _moved(self.out(self.changed(x, 0))[:, -1], self.out(x)[:, -1]):
+        if moved(self.out(self.changed(x, 0))[:, -1], self.out(x)[:, -1]):
             return None
         found = Bilingual("最后一个输出没有动", "the last output did not move")
-        return Breach("cache-lost", _size(1, n, "第一个输入换了", "the first changed"), found)
+        return Breach("cache-lost", size_told(1, n, "第一个输入换了", "the first changed"), found)
 
     @law("顺序算数，或者不算数。")
     @torch.no_grad()
@@ -359,17 +419,17 @@ class SequenceLaws(Laws):
         for b, n in ((1, 3), (2, 4)):
             x = self.inputs(b, n)
             x[:, 1] = self.other(x[:, 0])
-            turn = torch.tensor([1, 0, *range(2, n)])
+            turn = torch.tensor([1, 0, *range(2, n)], device=self.device)
             before, after = self.out(x), self.out(x[:, turn])
             # Behind a causal mask, the last place sees the same set of places.
             pair = (after[:, -1], before[:, -1]) if causal else (after, before[:, turn])
-            free = _same(*pair, 1e-5)
-            where = _size(b, n, "对调两个输入", "two inputs exchanged")
+            free = same(*pair, 1e-5)
+            where = size_told(b, n, "对调两个输入", "two inputs exchanged")
             if counts and free:
                 found = Bilingual("输出也只是对调", "outputs are only exchanged, too")
                 return Breach("positions-without-effect", where, found)
             if not counts and not free:
-                return Breach("unknown", where, _gap(*pair))
+                return Breach("unknown", where, gap_of(*pair))
         return None
 
     # --- padding ---------------------------------------------------------------------------------
@@ -398,13 +458,13 @@ class SequenceLaws(Laws):
         if side not in self.sequence.padding:
             raise DoesNotApply("没有承诺", "not promised")
         for b, n in self.sizes:
-            x, lengths = self.inputs(b, n), _lengths(b, n)
+            x, lengths = self.inputs(b, n), lengths_of(b, n)
             rows, real = self.padded(x, lengths, 2, side)
             got, right = self.out(rows, real)[real], self.alone(x, lengths)
-            if not _same(got, right, 5e-4):
+            if not same(got, right, 5e-4):
                 cause = self._why_padding(rows, real, right, side)
-                where = _where_padded(b, lengths, side)
-                return Breach(cause, where, _gap(got, right))
+                where = where_padded(b, lengths, side)
+                return Breach(cause, where, gap_of(got, right))
         return None
 
     def _why_padding(self, rows: Tensor, real: Tensor, right: Tensor, side: str) -> str:
@@ -412,32 +472,46 @@ class SequenceLaws(Laws):
         fill = real if rows.ndim == 2 else real[..., None]
         content = torch.where(fill, rows, self.other(rows))
         got = self.out(rows, real)
-        if _same(self.out(content, real)[real], got[real], 1e-5):
+        if same(self.out(content, real)[real], got[real], 1e-5):
             return "length-dependent" if side == "right" else "positions-from-padding"
         if len(rows) == 1:
             twice = self.out(rows.repeat_interleave(2, 0), real.repeat_interleave(2, 0))[:1]
-            if _same(twice[real], right, 5e-4):
+            if same(twice[real], right, 5e-4):
                 return "mask-lost-at-batch-1"
         else:
             pairs = zip(rows.split(1), real.split(1), strict=True)
             alone = torch.cat([self.out(row, mask)[mask] for row, mask in pairs])
             first = int(real[0].sum())
-            of_first = _same(got[real][:first], right[:first], 5e-4)
-            if _same(alone, right, 5e-4) and of_first:
+            of_first = same(got[real][:first], right[:first], 5e-4)
+            if same(alone, right, 5e-4) and of_first:
                 return "mask-of-first-example"
         reals, pads = real[0].nonzero()[:, 0].tolist(), (~real[0]).nonzero()[:, 0].tolist()
         if len(reals) > 1 and not self.sequence.causal:
             other = self.out(self.changed(rows, reals[0]), real)
-            if not _moved(other[0, reals[1]], got[0, reals[1]]):
+            if not moved(other[0, reals[1]], got[0, reals[1]]):
                 return "mask-inverted"
         if not self.sequence.causal:
             other = self.out(self.changed(rows, reals[0]), real)
-            if not _moved(other[0, pads[0]], got[0, pads[0]]):
+            if not moved(other[0, pads[0]], got[0, pads[0]]):
                 return "mask-on-queries"
         each = [self.out(self.changed(rows, place), real)[0, reals[-1]] for place in pads]
-        if all(_moved(out, got[0, reals[-1]]) for out in each):
+        if all(moved(out, got[0, reals[-1]]) for out in each):
             return "mask-ignored"
         return "padding-attended"
+
+    @law("子层不作声时，输入仍到达输出。")
+    @torch.no_grad()
+    def residual(self) -> Breach | None:
+        """Where its sublayers are silent, its input still reaches the output."""
+        if self.sequence.silent is None:
+            raise DoesNotApply("没有给出不作声的子层", "no silent sublayers given")
+        x = self.inputs(1, 2)
+        before, after = (first_of(self.sequence.silent(y)) for y in (x, self.changed(x, 0)))
+        if moved(after[:, 0], before[:, 0]):
+            return None
+        where = size_told(1, 2, "第一个输入换了", "the first input changed")
+        found = Bilingual("输出没有动", "the outputs did not move")
+        return Breach("residual-lost", where, found)
 
     # --- cached steps ----------------------------------------------------------------------------
 
@@ -448,25 +522,27 @@ class SequenceLaws(Laws):
         for b, n in self.sizes:
             x = self.inputs(b, n)
             (got, _), full = self.stepped(x, [1] * n), self.out(x)
-            if not _same(got, full):
-                first = next(t for t in range(n) if not _same(got[:, t], full[:, t]))
-                where = _size(b, n, "一次一个", "one at a time")
-                gap = _gap(got, full)
+            if not same(got, full):
+                first = next(t for t in range(n) if not same(got[:, t], full[:, t]))
+                where = size_told(b, n, "一次一个", "one at a time")
+                gap = gap_of(got, full)
                 found = Bilingual(f"从第 {first} 处起：{gap.zh}", f"from place {first}: {gap.en}")
                 return Breach(self._why_steps(b, first), where, found)
         with torch.enable_grad():  # where a cache may not be written in place
             x = self.inputs(2, 4)
             (got, _), full = self.stepped(x, [1] * 4), self.out(x)
-        if _same(got, full):
+        if same(got, full):
             return None
-        return Breach("cache-shared", _size(2, 4, "要求梯度", "with gradients"), _gap(got, full))
+        return Breach(
+            "cache-shared", size_told(2, 4, "要求梯度", "with gradients"), gap_of(got, full)
+        )
 
     def _why_steps(self, batch: int, first: int) -> str:
         def reads(place: int) -> bool:
             """Tell whether the last of four steps sees a place."""
             y = self.inputs(batch, 4)
             outputs = (self.stepped(x, [1] * 4)[0][:, -1] for x in (self.changed(y, place), y))
-            return _moved(*outputs)
+            return moved(*outputs)
 
         if self.sequence.window is not None and first >= self.sequence.window - 1:
             return "cache-window"
@@ -484,14 +560,14 @@ class SequenceLaws(Laws):
             for sizes in ([n - 1, 1], [1, n - 1], [2] * (n // 2) + [1] * (n % 2)):
                 x = self.inputs(b, n)
                 (got, _), full = self.stepped(x, sizes), self.out(x)
-                if _same(got, full):
+                if same(got, full):
                     continue
                 cause = "positions-of-steps"
-                if _same(self.stepped(x, [1] * n)[0], full):
-                    start = _same(got[:, : sizes[0]], full[:, : sizes[0]])
+                if same(self.stepped(x, [1] * n)[0], full):
+                    start = same(got[:, : sizes[0]], full[:, : sizes[0]])
                     cause = "causal-from-the-start" if start else "no-causal-mask"
-                where = _size(b, n, f"每步 {sizes} 处", f"in steps of {sizes}")
-                return Breach(cause, where, _gap(got, full))
+                where = size_told(b, n, f"每步 {sizes} 处", f"in steps of {sizes}")
+                return Breach(cause, where, gap_of(got, full))
         return None
 
     @law("一个状态可以有两种续写。")
@@ -506,10 +582,10 @@ class SequenceLaws(Laws):
         self.stepped(other[:, 2:], [1, 1], state)
         again, _ = self.stepped(x[:, 2:3], [1], state)
         last, _ = self.stepped(x[:, 3:], [1], after)
-        spoiled = _same(one, right[:, :1]) and not _same(last, right[:, 1:])
-        if not _same(again, one, 1e-5) or spoiled:
-            where = _size(2, 4, "读过 2 处之后分两路", "two ways after 2 places")
-            return Breach("cache-shared", where, _gap(again, one))
+        spoiled = same(one, right[:, :1]) and not same(last, right[:, 1:])
+        if not same(again, one, 1e-5) or spoiled:
+            where = size_told(2, 4, "读过 2 处之后分两路", "two ways after 2 places")
+            return Breach("cache-shared", where, gap_of(again, one))
         return None
 
     @law("可以选状态里的行。")
@@ -518,14 +594,14 @@ class SequenceLaws(Laws):
         """Rows of a state can be selected."""
         if self.sequence.select is None:
             raise DoesNotApply("不能选行", "rows can't be selected")
-        x, rows = self.inputs(3, 4), torch.tensor([2, 0, 0])
+        x, rows = self.inputs(3, 4), torch.tensor([2, 0, 0], device=self.device)
         _, state = self.stepped(x[:, :3], [1, 1, 1])
         got, _ = self.stepped(x[rows, 3:], [1], self.sequence.select(state, rows))
         right = self.out(x[rows])[:, 3:]
-        if _same(got, right) or not _same(self.stepped(x, [1] * 4)[0], self.out(x)):
+        if same(got, right) or not same(self.stepped(x, [1] * 4)[0], self.out(x)):
             return None
-        where = _size(3, 4, "读过 3 处之后选第 2、0、0 行", "rows 2, 0, 0 after 3 places")
-        return Breach("beams-mixed", where, _gap(got, right))
+        where = size_told(3, 4, "读过 3 处之后选第 2、0、0 行", "rows 2, 0, 0 after 3 places")
+        return Breach("beams-mixed", where, gap_of(got, right))
 
     @law("开头有填充，后面的步照样接得上。")
     @torch.no_grad()
@@ -534,12 +610,12 @@ class SequenceLaws(Laws):
         if self.sequence.prefill is None:
             raise DoesNotApply("不读有填充的开头", "no padded start")
         for side, (b, n) in product(self.sequence.padding, self.sizes[1:4]):
-            x, lengths = self.inputs(b, n), _lengths(b, n)
+            x, lengths = self.inputs(b, n), lengths_of(b, n)
             rows, real = self.padded(x, lengths, 2, side)
             mask, following = self.mask(real), self.inputs(b, 3)
             assert mask is not None
             got, state = self.stepped(following[:, :2], [1, 1], self.sequence.prefill(rows, mask))
-            turn = torch.arange(b)
+            turn = torch.arange(b, device=self.device)
             if self.sequence.select is not None:  # as beams do in the middle of a text
                 turn = turn.flip(0)
                 state = self.sequence.select(state, turn)
@@ -550,9 +626,9 @@ class SequenceLaws(Laws):
                 for i, length in enumerate(lengths)
             ]
             right = torch.cat([self.out(each)[:, -3:] for each in whole])
-            if not _same(got, right, 5e-4):
-                where = _where_padded(b, lengths, side)
-                return Breach("steps-count-padding", where, _gap(got, right))
+            if not same(got, right, 5e-4):
+                where = where_padded(b, lengths, side)
+                return Breach("steps-count-padding", where, gap_of(got, right))
         return None
 
     # --- gradients, precision, graphs ------------------------------------------------------------
@@ -561,33 +637,15 @@ class SequenceLaws(Laws):
     def gradients(self) -> Breach | None:
         """Gradients reach all, and are finite."""
         x = self.inputs(2, 3)
-        real = torch.tensor([[True] * 3, [True, True, False]])
-        leaves = []
-        if self.sequence.width:
-            leaves.append(("", x.requires_grad_()))
-        if self.sequence.module is not None:
-            named = self.sequence.module.named_parameters()
-            leaves += [(name, leaf) for name, leaf in named if leaf.requires_grad]
-        if not leaves:
+        real = self._real([[True] * 3, [True, True, False]])
+        inputs = {"inputs": x.requires_grad_()} if self.sequence.width else {}
+        learned = learned_in(self.sequence.module)
+        if not inputs and not learned:
             raise DoesNotApply("没有给出模块", "no module given")
-        out = _first(self.sequence.call(x, self.mask(real)))
+        out = first_of(self.sequence.call(x, self.mask(real)))
         kept = out if self.sequence.mask == "none" else out[real]
-        where = _size(2, 3, "有一处填充", "one place of padding")
-        if not kept.requires_grad:
-            found = Bilingual("输出不要求梯度", "the outputs require no gradient")
-            return Breach("gradient-cut", where, found)
-        loss = (kept * self.draw(*kept.shape)).sum()
-        grads = torch.autograd.grad(loss, [leaf for _, leaf in leaves], allow_unused=True)
-        for (name, _), grad in zip(leaves, grads, strict=True):
-            of = Bilingual(name or "输入", name or "the inputs")
-            if grad is None:
-                if not name or (".weight" in name and "pool" not in name):
-                    found = Bilingual(f"{of.zh} 没有梯度", f"{of.en}: no gradient")
-                    return Breach("gradient-cut", where, found)
-            elif not grad.isfinite().all():
-                found = Bilingual(f"{of.zh} 的梯度不是有限的数", f"{of.en}: a gradient not finite")
-                return Breach("nan-gradients", where, found)
-        return None
+        where = size_told(2, 3, "有一处填充", "one place of padding")
+        return breach_of_gradients(inputs, learned, kept, self.draw(*kept.shape), where)
 
     @law("梯度就是输出的变化率。")
     def slopes(self) -> Breach | None:
@@ -595,17 +653,17 @@ class SequenceLaws(Laws):
         if not self.sequence.width:
             raise DoesNotApply("词元编号没有梯度", "ids have no gradient")
         x = self.inputs(1, 3).requires_grad_()
-        out = _first(self.sequence.call(x, None))
+        out = first_of(self.sequence.call(x, None))
         if not out.requires_grad:
             found = Bilingual("输出不要求梯度", "the outputs require no gradient")
-            return Breach("gradient-cut", _size(1, 3), found)
+            return Breach("gradient-cut", size_told(1, 3), found)
         upstream, direction = self.draw(*out.shape), self.draw(*x.shape)
         (grad,) = torch.autograd.grad((out * upstream).sum(), x)
         ends = []
         with torch.no_grad():
             for step in (1e-2, -1e-2):
-                moved = _first(self.sequence.call(x + step * direction, None))
-                ends.append((moved * upstream).sum().item())
+                there = first_of(self.sequence.call(x + step * direction, None))
+                ends.append((there * upstream).sum().item())
         slope, claimed = (ends[0] - ends[1]) / 2e-2, (grad * direction).sum().item()
         if abs(slope - claimed) <= 0.03 * max(1.0, abs(slope)):
             return None
@@ -613,7 +671,7 @@ class SequenceLaws(Laws):
             f"沿一条线变化率是 {slope:.4g}，梯度说是 {claimed:.4g}",
             f"along a line the outputs change by {slope:.4g}, the gradient says {claimed:.4g}",
         )
-        return Breach("gradient-cut", _size(1, 3), found)
+        return Breach("gradient-cut", size_told(1, 3), found)
 
     @law("半精度下类型不变，不溢出，误差只来自舍入。")
     @torch.no_grad()
@@ -623,22 +681,12 @@ class SequenceLaws(Laws):
         if dtype is None or module is None:
             raise DoesNotApply("没有承诺", "not promised")
         x = self.inputs(2, 5)
-        full, before = self.out(x), copy.deepcopy(module.state_dict())
-        module.to(dtype)
-        try:
-            got = _first(self.sequence.call(x.to(dtype) if self.sequence.width else x, None))
-        finally:
-            module.to(self.dtype)
-            module.load_state_dict(before)
-        where = _size(2, 5, str(dtype), str(dtype))
-        if got.dtype != dtype:
-            found = Bilingual(f"结果是 {got.dtype}", f"the result is {got.dtype}")
-            return Breach("other-dtype", where, found)
-        error = (got.float() - full).abs().max() / full.abs().max() / torch.finfo(dtype).eps
-        if error <= 40:
-            return None
-        found = Bilingual(f"误差 {error:.0f} eps，最多 40", f"error {error:.0f} eps, at most 40")
-        return Breach("coarse-sums", where, found)
+
+        def call(kind: torch.dtype) -> Tensor:
+            return first_of(self.sequence.call(x.to(kind) if self.sequence.width else x, None))
+
+        where = size_told(2, 5, str(dtype), str(dtype))
+        return breach_of_precision(module, call, (self.dtype, dtype), where)
 
     @law("能编译成一整张图。")
     @torch.no_grad()
@@ -647,53 +695,16 @@ class SequenceLaws(Laws):
         if not self.sequence.compiles:
             raise DoesNotApply("没有承诺", "not promised")
         x = self.inputs(2, 4)
-        right = self.out(x)
-        torch._dynamo.reset()
-        compiled = torch.compile(
-            lambda y: self.sequence.call(y, None), fullgraph=True, backend="eager"
-        )
-        try:
-            got = _first(compiled(x))
-        except Exception as error:
-            return Breach("breaks-the-graph", _size(2, 4), told(error))
-        return (
-            None if _same(got, right) else Breach("breaks-the-graph", _size(2, 4), _gap(got, right))
-        )
+        where = size_told(2, 4)
+        return breach_of_graph(lambda y: self.sequence.call(y, None), [x], self.out(x), where)
 
     @law("追踪过后什么也不留。")
     @torch.no_grad()
     def trace(self) -> Breach | None:
         """A trace leaves nothing behind."""
         x = self.inputs(1, 40)  # longer than any before: tables have to grow
-        try:
-            with FakeTensorMode(allow_non_fake_inputs=True) as mode:
-                self.sequence.call(mode.from_tensor(x), None)
-        except Exception:
-            raise DoesNotApply("不能用假张量追踪", "can't be traced with fake tensors") from None
-        try:
-            spoiled = isinstance(self.out(x), FakeTensor)
-        except Exception:
-            spoiled = True
-        if not spoiled:
-            return None
-        found = Bilingual(
-            "之后一次平常的调用失败，或者得到假张量",
-            "an ordinary call afterwards fails or gives a fake tensor",
-        )
-        return Breach("keeps-tensors-of-a-trace", _size(1, 40), found)
-
-
-def _lengths(b: int, n: int) -> list[int]:
-    """Return how many places of each example are real."""
-    return [n - i % max(1, n - 1) for i in range(b)]
-
-
-def _where_padded(b: int, lengths: list[int], side: str) -> Bilingual:
-    zh = {"right": "右边", "left": "左边", "between": "中间"}[side]
-    en = {"right": "on the right", "left": "on the left", "between": "in between"}[side]
-    return Bilingual(
-        f"批量 {b}，长度 {lengths}，{zh}再填 2 处", f"batch {b}, lengths {lengths}, 2 more {en}"
-    )
+        where = size_told(1, 40)
+        return breach_of_trace(lambda y: self.sequence.call(y, None), [x], where)
 
 
 __all__ = ["Sequence", "SequenceLaws"]
