@@ -108,8 +108,7 @@ def make_deck(site: Path, page: str, language: str, folder: Path, guard: str) ->
 
 def prepare(folder: Path) -> str:
     """Put what all decks load into their folder; return their policy."""
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "reveal").mkdir(parents=True)
+    (folder / "reveal").mkdir(parents=True, exist_ok=True)
     for name in REVEAL:
         shutil.copy(HERE / "reveal" / name, folder / "reveal" / name)
     for name in ("deck.css", "deck.js"):
@@ -134,8 +133,15 @@ def list_of_decks(titles: dict[str, dict[str, str]]) -> str:
     )
 
 
-def make(site: Path, folder: Path, pages: list[str], languages: list[str]) -> list[Path]:
-    """Write the decks of some chapters, and their list; return the files of the decks."""
+def make(
+    site: Path, folder: Path, pages: list[str], languages: list[str], *, whole: bool = True
+) -> list[Path]:
+    """Write the decks of some chapters, and their list; return the files of the decks.
+
+    ``whole``: these are all that there are to be; else the others stay, and so does the list.
+    """
+    if whole:
+        shutil.rmtree(folder, ignore_errors=True)
     guard = prepare(folder)
     decks: list[Path] = []
     titles: dict[str, dict[str, str]] = {language: {} for language in languages}
@@ -148,7 +154,8 @@ def make(site: Path, folder: Path, pages: list[str], languages: list[str]) -> li
             odd = "" if FEWEST <= len(found.slides) <= MOST else " !"
             left = f"{len(found.left_out)} left out"
             print(f"{page}-{language}: {len(found.slides)}{odd} ({left})  {kinds}")
-    (folder / "index.html").write_text(list_of_decks(titles), encoding="utf8")
+    if whole:
+        (folder / "index.html").write_text(list_of_decks(titles), encoding="utf8")
     return decks
 
 
@@ -164,7 +171,8 @@ def main() -> None:
     if missing := [page for page in pages if not (options.site / f"{page}.html").is_file()]:
         sys.exit(f"{options.site} has no page {missing[0]}")
     folder, start = options.site / FOLDER, time.perf_counter()
-    decks = make(options.site, folder, pages, options.languages)
+    whole = not options.chapters and set(options.languages) == set(LANGUAGES)
+    decks = make(options.site, folder, pages, options.languages, whole=whole)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{len(decks)} decks ({size / 1e6:.1f} MB, {time.perf_counter() - start:.0f} s)")
     if not chromium():
