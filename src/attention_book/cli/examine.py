@@ -18,7 +18,7 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
     text=Bilingual(
         """逐条检验一个注意力：你自己写的，或别的库里的。
 
-        名字写成 模块:名字（或 文件.py:名字），后面用几个词说清约定：mask=blocked（True 是遮住）、
+        名字写成 module:name（或 file.py:name），后面用几个词说清约定：mask=blocked（True 是遮住）、
         causal（内置因果性）、width=16（输入是 16 个特征）、vocabulary=1000（输入是词元编号）。
         函数按 (q, k, v, mask) 调用；层和模型按 (x, mask) 调用；交叉注意力再写一个词 cross。
         哪条性质不成立、在多小的输入上、常见的原因是什么，都会说出来。

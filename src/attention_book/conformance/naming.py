@@ -63,7 +63,7 @@ def subjects_at(name: str) -> list[Kernel | Sequence | Cross]:
     >>> found.name, found.empty_row
     ('torch.nn.functional:scaled_dot_product_attention', 'any')
     """
-    address, *words = name.split()
+    address, *words = name.split() or [""]
     thing = _imported(address)
     asked = {key: value for key, _, value in (word.partition("=") for word in words)}
     return list(_subjects(thing, address, asked))
