@@ -36,6 +36,8 @@ BUGS = Path("scripts/bugs")
 PACKAGE = Path("src/attention_book")
 NOT_COPIED = (".git", ".venv", "_build", "node_modules", "__pycache__", "*.egg-info", ".*_cache")
 PYTEST = ["-x", "-q", "-p", "no:cacheprovider", "-n0", "--tb=no", "--assert=plain", "-rfE"]
+# A bug may break the import of the package's own plugin; tests ask for it where they try it.
+PYTEST += ["-p", "no:attention_book.pytest_plugin"]
 # Imported once; each run of tests is a fork of that process. The package itself is not in there.
 SERVER = multiprocessing.get_context("forkserver")
 PRELOADED = ["torch", "pytest", "hypothesis.strategies", "jaxtyping", "beartype", "sybil"]

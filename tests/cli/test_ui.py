@@ -102,11 +102,20 @@ def test_everything_has_a_text_in_both_languages(command):
         assert not re.search(r"[\u4e00-\u9fff][,;:?!]", text.zh), f"half-width marks: {text.zh}"
 
 
+def every_command(group):
+    for command in group.commands.values():
+        yield command
+        yield from every_command(command) if hasattr(command, "commands") else ()
+
+
 def test_examples_are_lines_that_the_command_takes():
-    for command in program.commands.values():
+    for command in every_command(program):
         for line, _ in command.examples:
             assert line.startswith(("attention-book", "torchrun")), line
-            known = {name for each in command.params for name in each.opts}
+            takes = command
+            for word in line.split()[1:]:
+                takes = getattr(takes, "commands", {}).get(word, takes)
+            known = {name for each in takes.params for name in each.opts}
             for word in line.split():
                 if word.startswith("--") and not line.startswith("torchrun"):
                     assert word in known, f"{word} in {line}"

@@ -198,6 +198,11 @@ _PHRASES = _compiled(
         # one of several
         ("one of the two", "两个里的一个"),
         ("one of {a}", "{a} 之一"),
+        (
+            "one for all lengths where the length lies on the device",
+            "对所有长度都一样的（长度放在设备上时）",
+        ),
+        ("what start(…, max_tokens=…) returned", "start(…, max_tokens=…) 返回的状态"),
         ("{a:s} or {b:s}", "{a} 或 {b}"),
         ("{a:s}, {b:s} or {c:s}", "{a}、{b} 或 {c}"),
         (r"/(?P<a>\w+=\S+) for (?P<b>\w+=\S+)", "{b} 时的 {a}"),
