@@ -57,12 +57,11 @@ WORDS = {
         "edition": "版本 {}，由网站生成。",
         "web": "网页版可以交互，有每个数的证据、作图的代码，也有可以运行的笔记本：",
         "font": "公式的字体取自 Latin Modern Math（GUST Font License）。",
-        "summary": "插图都有文字描述，公式是 MathML，目录和链接可以导航；"
-        "交互图在这里是静止的第一帧。",
+        "summary": "插图都有文字描述，公式是 MathML，目录和链接可以导航；交互图在这里停在第一帧。",
         "contents": "目录",
         "cover": "封面",
         "text": "正文",
-        "title": "书名页",
+        "title": "扉页",
         "solutions": "解答与答案",
     },
     "en": {

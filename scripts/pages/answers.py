@@ -11,7 +11,7 @@ from pages.one_language import Element, class_is, has_class
 
 WORDS = {
     "zh": {
-        "answers": "题的答案",
+        "answers": "各题的答案",
         "answer_to": "第 {} 题",
         "solutions": "解答",
         "solution_to": "{}的解答",

@@ -65,7 +65,7 @@ LIST = """<!DOCTYPE html>
 </main></body>
 </html>
 """
-SLIDES = {"zh": "讲义", "en": "Slides"}
+SLIDES = {"zh": "课件", "en": "Slides"}
 
 
 def policy(notes: Path) -> str:

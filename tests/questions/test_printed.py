@@ -33,7 +33,7 @@ def test_answers_follow_the_chapter_and_stand_before_solutions(chapter):
     language, section = chapter
     text = " ".join(section.text_content().split())
     order = ["Asked first?", "Text after first.", "Asked second?", "Last words",
-             {"zh": "题的答案", "en": "Answers to the questions"}[language],
+             {"zh": "各题的答案", "en": "Answers to the questions"}[language],
              "✓ Reply first.", "✓ Reply second.", "Solved."]  # fmt: skip
     places = [text.index(words) for words in order]
     assert places == sorted(places)

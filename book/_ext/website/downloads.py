@@ -39,7 +39,7 @@ CARDS = {
     "attention_book-both.apkg": Bilingual("双语", "in both"),
 }
 #: What lies in the site itself, by its place there.
-SLIDES = {SLIDES_LIST: Bilingual("每一章的讲义", "slides of every chapter")}
+SLIDES = {SLIDES_LIST: Bilingual("每一章的课件", "slides of every chapter")}
 LEAD = Bilingual("带走这本书：", "Take the book along: ")
 CARDS_LEAD = Bilingual(
     "给手机上的 Anki，它不读文本文件：", "For Anki on a telephone, which reads no text files: "

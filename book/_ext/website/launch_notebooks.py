@@ -22,7 +22,7 @@ WORDS = {
         "colab": "在 Colab 中运行",
         "binder": "在 Binder 中运行",
         "file": "下载笔记本",
-        "slides": "讲义",
+        "slides": "课件",
     },
     "en": {
         "colab": "Run in Colab",

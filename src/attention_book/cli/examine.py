@@ -64,7 +64,7 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
     multiple=True,
     metavar=Bilingual("性质", "LAW"),
     help=Bilingual(
-        "只检验这一条，可以写多次；名字见 --json。",
+        "只检验这一条性质，可以写多次；名字见 --json。",
         "Test this law alone; may be given several times. --json shows their names.",
     ),
 )
@@ -74,7 +74,7 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
     default=0,
     show_default=True,
     metavar="N",
-    help=Bilingual("各输入按它来抽。", "What the inputs are drawn with."),
+    help=Bilingual("抽输入用的种子。", "What the inputs are drawn with."),
 )
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def examine(

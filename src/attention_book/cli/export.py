@@ -242,7 +242,7 @@ _TEXT = Bilingual(
     """把训练好的模型写成网页能加载的文件。
 
     写三个文件：名称.bin、名称.js（从文件夹直接打开网页时用）、名称.example.js（一个例句）。
-    书里的翻译器读的就是它们，以词或以子词为单位都行。
+    书里的翻译机读的就是它们，以词或以子词为单位都行。
     网页的引擎少了什么、不能导出时，会说明缺什么。
     """,
     """Write a trained model as files that a web page can load.

@@ -36,7 +36,7 @@ STOPS = {
     ),
     "fork": Bilingual(
         "fork：每个笔记本由一个进程分出，Landlock 和 seccomp 限制它的文件、网络和新进程。"
-        "挡不住 UDP 之外的旁路，也看得见文件名；更严的办法是装上 Bubblewrap。",
+        "仍看得见文件名；要更严，就装上 Bubblewrap。",
         "fork: each notebook is a fork of one process; Landlock and seccomp limit its files, its"
         " network and new processes. It can still see names of files; Bubblewrap is stricter.",
     ),
@@ -93,14 +93,14 @@ _BARE = Bilingual(
     "--nbgrader",
     is_flag=True,
     help=Bilingual(
-        "照 nbgrader 的格式标上单元格，一题一分。",
+        "按 nbgrader 的格式标好单元格，一题一分。",
         "Mark the cells as nbgrader wants them, a point for each exercise.",
     ),
 )
 @option(
     "--overwrite",
     is_flag=True,
-    help=Bilingual("已有的作业也照写。", "Write homework even where it is there already."),
+    help=Bilingual("已有的作业也覆盖。", "Write homework even where it is there already."),
 )
 def assign(names: tuple[str, ...], out: str, nbgrader: bool, overwrite: bool) -> None:
     """Write notebooks with exercises to do."""
@@ -150,7 +150,7 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
         """批改一个文件夹里的笔记本：每个都在受限的进程里从头运行，check 留在外面判分。
 
         学生的函数拿到输入、交出输出，别的碰不到：看不到答案，改不了别人的分。
-        停下来也不丢：判完的都记着，再运行同一行就接着批。
+        中途停下也不丢：判完的都记着，再运行同一行就接着批。
         """,
         """Grade the notebooks of a folder: each runs from top to bottom in a confined process.
 
@@ -190,7 +190,7 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     "exercises",
     multiple=True,
     help=Bilingual(
-        "算分的练习，可加权重，如 rotary=2；不写：交上来的都算。",
+        "算分的练习，可加权重，如 rotary=2；默认交上来的都算。",
         "An exercise that counts, perhaps with a weight, as rotary=2; by default all do.",
     ),
     metavar=Bilingual("练习[=权重]", "NAME[=WEIGHT]"),
@@ -209,14 +209,15 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     "--data",
     default="",
     help=Bilingual(
-        "笔记本可以读的数据，在它那里叫 data。", "Data that notebooks may read, as the folder data."
+        "笔记本可以读的数据，在笔记本里是文件夹 data。",
+        "Data that notebooks may read, as the folder data.",
     ),
     metavar=Bilingual("文件夹", "FOLDER"),
 )
 @option(
     "--way",
     type=click.Choice(["bwrap", "fork", "fresh"]),
-    help=Bilingual("怎样隔开；不写：最严的。", "How to confine; by default the strictest way."),
+    help=Bilingual("怎样隔开；默认用最严的。", "How to confine; by default the strictest way."),
 )
 @option(
     "--draws",
@@ -258,7 +259,7 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
 @option(
     "--trust-the-notebooks",
     is_flag=True,
-    help=Bilingual("没有隔离也批。", "Grade even where nothing confines them."),
+    help=Bilingual("没有隔离也照批。", "Grade even where nothing confines them."),
 )
 def grade(
     folder: str,

@@ -526,7 +526,7 @@ LAWS = {
         "注意力与 torch 自己的多头注意力算得一样", "the attention computes what torch's own does"
     ),
     "input comes through": Bilingual(
-        "残差连接通畅：子层不作声时，输入仍到达输出",
+        "残差连接通畅：子层输出为 0 时，输入仍到达输出",
         "the input comes through: where a sublayer is silent, it still reaches the output",
     ),
 }

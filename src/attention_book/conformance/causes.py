@@ -9,7 +9,7 @@ from attention_book.foundations.bilingual import Bilingual
 CAUSES: Mapping[str, Bilingual] = MappingProxyType(
     {
         "softmax-over-queries": Bilingual(
-            "softmax 沿查询轴做了：同一个查询的权重应当沿最后一轴（键）加起来等于 1",
+            "softmax 做在了查询轴上：每个查询的权重应当沿最后一轴（键）加起来等于 1",
             "the softmax runs over the queries: the weights of one query sum to 1 over the keys, "
             "the last axis",
         ),
@@ -134,7 +134,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "the queries influence each other: a softmax or a norm runs over them",
         ),
         "residual-lost": Bilingual(
-            "残差断了：子层不作声时，输入到不了输出",
+            "残差断了：子层输出为 0 时，输入到不了输出",
             "the residual path is cut: where the sublayers are silent, the input is lost",
         ),
         "mask-ignored-when-causal": Bilingual(
@@ -154,7 +154,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "later places are seen: no causal mask, or a norm or a pooling over time",
         ),
         "sees-one-ahead": Bilingual(
-            "每个查询多看了一个键，就是下一个", "each query sees one key too many, the next"
+            "每个查询多看了一个键：下一个位置的", "each query sees one key too many, the next"
         ),
         "without-itself": Bilingual(
             "查询看不见自己的位置：写了 <，该写 <=",
@@ -169,11 +169,11 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "什么都看不见的一行是 0/0：NaN", "a row that may see nothing is 0/0: NaN"
         ),
         "average-for-empty-rows": Bilingual(
-            "用有限的数（−1e9、finfo.min）填充：什么都看不见的一行得到所有值的平均",
+            "用有限的数（−1e9、finfo.min）来遮：什么都看不见的一行得到所有值的平均",
             "a finite fill (-1e9, finfo.min): a row that may see nothing averages everything",
         ),
         "fill-does-not-fit": Bilingual(
-            "填充的数（−1e9）超出 float16 的范围：变成 −inf 再变成 NaN，或者报错",
+            "用来遮的数（−1e9）超出 float16 的范围：变成 −inf 再变成 NaN，或者报错",
             "the fill (-1e9) does not fit into float16: -inf and then NaN, or an error",
         ),
         "scores-overflow": Bilingual(
@@ -188,14 +188,14 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "特征映射下溢成 0：得到 0/0 或 0", "a feature map underflows to 0: 0/0, or 0"
         ),
         "coarse-sums": Bilingual(
-            "该用 float32 求和的地方用了半精度：误差超出舍入所能解释的",
+            "该用 float32 求和的地方用了半精度：误差太大，不能只用舍入解释",
             "sums in half precision where float32 is needed: more error than rounding explains",
         ),
         "other-dtype": Bilingual(
             "结果的类型与输入不同", "the result has another dtype than the inputs"
         ),
         "grouped-heads-order": Bilingual(
-            "键的头重复的顺序不对：该用 repeat_interleave，不是 repeat",
+            "键和值的头，重复的顺序不对：该用 repeat_interleave，不是 repeat",
             "the keys' heads are repeated in the wrong order: repeat_interleave, not repeat",
         ),
         "heads-split-wrong": Bilingual(
@@ -203,7 +203,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "heads are cut by a view without the transpose: places and heads get mixed",
         ),
         "heads-merged-wrong": Bilingual(
-            "只用 view 并头，没有先转置回来",
+            "只用 view 合并各头，没有先转置回来",
             "heads are merged by a view without the transpose back",
         ),
         "rotary-halves-for-pairs": Bilingual(
@@ -216,7 +216,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "只旋转了查询，没有旋转键", "the queries are rotated and the keys are not"
         ),
         "writes-into-inputs": Bilingual(
-            "就地运算改写了参数", "an in-place operation writes into an argument"
+            "就地运算改写了传入的张量", "an in-place operation writes into an argument"
         ),
         "writes-into-mask": Bilingual(
             "就地运算改写了掩码", "an in-place operation writes into the mask"
@@ -230,7 +230,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "同一批里的样本互相影响", "examples of a batch influence each other"
         ),
         "dropout-in-eval": Bilingual(
-            "eval 时仍在随机失活：F.dropout 和 scaled_dot_product_attention 不认 .eval()",
+            "eval 时仍在用暂退法：F.dropout 和 scaled_dot_product_attention 不认 .eval()",
             "dropout goes on in eval: F.dropout and scaled_dot_product_attention know nothing of "
             ".eval()",
         ),
@@ -288,7 +288,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "缓存里的行不是所选的行", "rows of the cache are not those that were selected"
         ),
         "raises": Bilingual("调用时报错", "the call raises"),
-        "unknown": Bilingual("没有哪个常见的原因说得通", "no usual cause fits"),
+        "unknown": Bilingual("不像任何一个常见的原因", "no usual cause fits"),
     }
 )
 

@@ -151,7 +151,7 @@ class CrossLaws(Laws):
                 return Breach("dropout-in-eval", _told(size), gap, ("not-deterministic",))
         return None
 
-    @law("参数原样不动。")
+    @law("传入的张量原样不动。")
     @torch.no_grad()
     def arguments_unchanged(self) -> Breach | None:
         """Arguments are left alone."""
@@ -194,7 +194,7 @@ class CrossLaws(Laws):
 
     # --- who reads what --------------------------------------------------------------------------
 
-    @law("输出是缩放点积的 softmax 对值的加权，用它自己的参数。")
+    @law("用它自己的参数算，输出是值的加权平均，权重是缩放点积的 softmax。")
     @torch.no_grad()
     def formula(self) -> Breach | None:
         """The output is that of scaled dot-product attention with its own weights."""
@@ -272,7 +272,7 @@ class CrossLaws(Laws):
                 return Breach("queries-mixed", where, gap_of(got, right), ("reads-itself",))
         return None
 
-    @law("记忆的先后算数，或者不算数。")
+    @law("记忆的顺序起不起作用，与约定相符。")
     @torch.no_grad()
     def order(self) -> Breach | None:
         """The order of the memory counts, or does not."""

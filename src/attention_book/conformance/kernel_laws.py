@@ -216,11 +216,11 @@ class KernelLaws(Laws):
     def _needs_free_places(self) -> None:
         places = self.kernel.places or self.kernel.bias is not None
         if self.kernel.causal or self.kernel.window or places:
-            raise DoesNotApply("位置算数", "places count")
+            raise DoesNotApply("位置起作用", "places count")
 
     # --- laws ------------------------------------------------------------------------------------
 
-    @law("输出是缩放点积沿键的 softmax 对值的加权。")
+    @law("输出是值的加权平均，权重是缩放点积沿键的 softmax。")
     def formula(self) -> Breach | None:
         """The output is the softmax of scaled scores over the keys, times the values."""
         self._needs_the_formula()
@@ -295,7 +295,7 @@ class KernelLaws(Laws):
         )
         return next(fits, "weights-not-used")
 
-    @law("什么都看不见的一行，得到所承诺的。")
+    @law("什么都看不见的一行，结果与约定相符。")
     def empty_row(self) -> Breach | None:
         """A row that may see nothing gets what is promised."""
         self._needs_a_mask()
@@ -495,7 +495,7 @@ class KernelLaws(Laws):
         with_mask = self.masked[2:4] + self.empty[1:2]
         return self.plain[2:4] + with_mask * self.has_mask
 
-    @law("参数原样不动。")
+    @law("传入的张量原样不动。")
     def arguments_unchanged(self) -> Breach | None:
         """Arguments are left alone."""
         for case in self._a_few():

@@ -225,7 +225,7 @@ class SequenceLaws(Laws):
                 return Breach("dropout-in-eval", size_told(b, n), gap, ("not-deterministic",))
         return None
 
-    @law("参数原样不动。")
+    @law("传入的张量原样不动。")
     @torch.no_grad()
     def arguments_unchanged(self) -> Breach | None:
         """Arguments are left alone."""
@@ -268,7 +268,7 @@ class SequenceLaws(Laws):
 
     # --- who sees whom ---------------------------------------------------------------------------
 
-    @law("输出是缩放点积的 softmax 对值的加权，用它自己的参数。")
+    @law("用它自己的参数算，输出是值的加权平均，权重是缩放点积的 softmax。")
     @torch.no_grad()
     def formula(self) -> Breach | None:
         """The output is that of scaled dot-product attention with its own weights."""
@@ -380,7 +380,7 @@ class SequenceLaws(Laws):
                     return Breach("sees-one-ahead", where, found)
         return None
 
-    @law("后面的位置也读。")
+    @law("后面的位置也读得到。")
     @torch.no_grad()
     def future_is_read(self) -> Breach | None:
         """Later places are read, too."""
@@ -394,7 +394,7 @@ class SequenceLaws(Laws):
             "always-causal", size_told(1, 3, "最后一个输入换了", "the last changed"), found
         )
 
-    @law("前面的位置读到了。")
+    @law("前面的位置读得到。")
     @torch.no_grad()
     def past_is_read(self) -> Breach | None:
         """Earlier places are read."""
@@ -407,7 +407,7 @@ class SequenceLaws(Laws):
         found = Bilingual("最后一个输出没有动", "the last output did not move")
         return Breach("cache-lost", size_told(1, n, "第一个输入换了", "the first changed"), found)
 
-    @law("顺序算数，或者不算数。")
+    @law("顺序起不起作用，与约定相符。")
     @torch.no_grad()
     def order(self) -> Breach | None:
         """Order counts, or does not."""
@@ -499,12 +499,12 @@ class SequenceLaws(Laws):
             return "mask-ignored"
         return "padding-attended"
 
-    @law("子层不作声时，输入仍到达输出。")
+    @law("子层输出为 0 时，输入仍到达输出。")
     @torch.no_grad()
     def residual(self) -> Breach | None:
         """Where its sublayers are silent, its input still reaches the output."""
         if self.sequence.silent is None:
-            raise DoesNotApply("没有给出不作声的子层", "no silent sublayers given")
+            raise DoesNotApply("没有给出子层输出为 0 的调用", "no silent sublayers given")
         x = self.inputs(1, 2)
         before, after = (first_of(self.sequence.silent(y)) for y in (x, self.changed(x, 0)))
         if moved(after[:, 0], before[:, 0]):
@@ -515,7 +515,7 @@ class SequenceLaws(Laws):
 
     # --- cached steps ----------------------------------------------------------------------------
 
-    @law("带缓存的各步等于整段文字。")
+    @law("带着缓存一步步读，和一次读完整段文字结果相同。")
     @torch.no_grad()
     def steps(self) -> Breach | None:
         """Cached steps are the whole text."""

@@ -142,7 +142,7 @@ ${markup(id, `<code>${NAME}</code>`, "")}
         if (!passed) return;
         if (reached >= file.held) save({ held: reached, heldText: sent });
         at("result").insertAdjacentHTML("beforeend", reached < steps.length ? `<p>${tell(["接下来：", "Next: "])}${linkTo(reached + 1)}</p>`
-          : `<p>${tell(["十六步都完成了：它是一个 Transformer，是你写的。", "All sixteen steps are done: it is a Transformer, and you wrote it."])}</p>`);
+          : `<p>${tell(["十六步都完成了：这是你自己写出来的 Transformer。", "All sixteen steps are done: it is a Transformer, and you wrote it."])}</p>`);
       },
     });
 

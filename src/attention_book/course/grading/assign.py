@@ -15,7 +15,7 @@ from attention_book.course.exercises import check"""
 _INTRODUCTION = Bilingual(
     "把每个函数写完，运行它下面的 `check`：写得不对时，它会说错在哪个输入上、可以往哪儿想。"
     "可以反复运行。交上来的以最后一次为准；评分时会再抽新的输入，所以别写死结果。"
-    "助手函数写在哪个单元格都行，只要从上到下能一次运行完。",
+    "辅助函数写在哪个单元格都行，只要从上到下能一次运行完。",
     "Complete each function and run the `check` below it: while something is wrong, it says on"
     " which input, and what helps. Run it as often as you like. What stands here at the end counts;"
     " the inputs are drawn anew for the grade, so a table of results will not do. Put helper"

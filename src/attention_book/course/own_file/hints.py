@@ -159,7 +159,7 @@ HINTS: Mapping[str, Bilingual] = {
         "`mask` 没有交给 `attention_pooling`。", "`mask` is not handed on to `attention_pooling`."
     ),
     "scale-twice": Bilingual(
-        "除了两次 √d：`scaled_dot_product` 里已经除过。",
+        "√d 除了两次：`scaled_dot_product` 里已经除过一次。",
         "Divided by √d twice: `scaled_dot_product` has done it.",
     ),
     # step 5
@@ -239,7 +239,7 @@ HINTS: Mapping[str, Bilingual] = {
     ),
     # step 7
     "look-without-mask": Bilingual(
-        "`mask` 没有交给 `attention_pooling`：填充也被看了。",
+        "`mask` 没有交给 `attention_pooling`：连填充也看了。",
         "`mask` is not handed on to `attention_pooling`: padding is looked at.",
     ),
     "look-no-pairs": Bilingual(

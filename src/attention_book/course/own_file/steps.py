@@ -13,7 +13,7 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "formula",
             Bilingual(
-                "`attention_pooling` 应当是 softmax(评分) 对值的平均",
+                "`attention_pooling` 应当以 softmax(评分) 为权重，对值求平均",
                 "`attention_pooling` should be the average of the values under softmax(scores)",
             ),
             functions.pool_formula,
@@ -48,7 +48,7 @@ LAWS: Mapping[int, tuple[Law, ...]] = {
         Law(
             "regression",
             Bilingual(
-                "`kernel_regression` 应当是 softmax(评分) 对 ys 的平均",
+                "`kernel_regression` 应当以 softmax(评分) 为权重，对 ys 求平均",
                 "`kernel_regression` should be the average of ys under softmax(scores)",
             ),
             functions.regression,

@@ -31,11 +31,11 @@ export function form(host) {
   const check = (group, value) => group.querySelectorAll("input").forEach((input) => { input.checked = input.value === String(value); });
   let ready = null, told = null; // the model and the text that were last shown here
   const switches = el("fieldset", { class: "live-choice" },
-    el("legend", {}, both(["拆掉一件，看什么会坏", "Take a part out, and see what breaks"])),
+    el("legend", {}, both(["拆掉一个部件，看什么会坏", "Take a part out, and see what breaks"])),
     Object.entries(SWITCHES).map(([key, title]) => el("label", {}, el("input", { type: "checkbox", value: key,
       change: (event) => host.toggle(key, event.target.checked) }), el("span", {}, both(title)))));
   const settings = el("details", { class: "live-settings" },
-    el("summary", {}, both(["设置：模型、搜索、拆掉一件", "Settings: model, search, parts taken out"])), models, searches, switches);
+    el("summary", {}, both(["设置：模型、搜索、拆掉部件", "Settings: model, search, parts taken out"])), models, searches, switches);
   const element = el("form", { class: "live-form", submit: (event) => { event.preventDefault(); host.submit(text.value); } },
     el("label", { for: id }, both(["写一句话，或挑一句", "Write a sentence, or pick one"])), text, chips,
     el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop), settings, note);

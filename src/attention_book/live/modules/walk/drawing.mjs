@@ -44,10 +44,10 @@ export function face(view) {
   return {
     lines: { enc: line("enc", found.raw.source, found.source, src), dec: line("dec", found.raw.input.slice(0, word + 1), found.input, tgt) },
     ghost: done ? null : visible(found.target[word]),
-    title: station ? placeName(station) : [`按 → 跟着 “${visible(found.source[src])}” 走到底`, `Press → to follow “${visible(found.source[src])}” all the way`],
+    title: station ? placeName(station) : [`按 → 跟着“${visible(found.source[src])}”走到底`, `Press → to follow “${visible(found.source[src])}” all the way`],
     count: station ? `${station.n + 1}/${station.of}` : "",
     path: path(view), sentence: sentence(view),
-    more: done ? ["写完了", "All written"] : [`写下 “${visible(found.target[word])}”`, `Write “${visible(found.target[word])}”`],
+    more: done ? ["写完了", "All written"] : [`写下“${visible(found.target[word])}”`, `Write “${visible(found.target[word])}”`],
     can: { back: Boolean(along(view, -1)), on: Boolean(along(view, 1)), closer: !station || !deepest(view), out: Boolean(station), more: !done, less: word > 0 },
   };
 }

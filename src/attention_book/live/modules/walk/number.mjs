@@ -83,7 +83,7 @@ function longSum({ found, width, station, here, pick }) {
   const unit = station.kind === "ff", { terms: list, bias, sum, result } = unit ? unitSum(sublayer(found, station), here, pick) : wordSum(found, here, pick);
   const written = list.slice(0, MOST), rest = list.slice(MOST).reduce((all, term) => all + term[3], 0);
   const sign = equals(written.reduce((all, term) => all + shown(term[3]), shown(rest) + shown(bias)), sum);
-  const made = terms(width, { heads: [["第几个数", "number"], ["向量", "vector"], unit ? ["权", "weight"] : ["词的行", "its row"], ["乘积", "product"]],
+  const made = terms(width, { heads: [["第几个数", "number"], ["向量", "vector"], unit ? ["权重", "weight"] : ["词的行", "its row"], ["乘积", "product"]],
     rows: [...written.map(([n, x, w, product]) => ({ name: String(n), cells: [plain(x), plain(w), signed(product)], bar: product })),
       { name: [`另 ${list.length - MOST} 个`, `${list.length - MOST} others`], cells: ["", "", signed(rest)], bar: rest, muted: true },
       { name: ["偏置", "bias"], cells: ["", "", signed(bias)], bar: bias, muted: true }] });

@@ -26,7 +26,7 @@ const address = {
   view: (text, model) => (viewsOf(model).includes(text) ? text : undefined),
 };
 
-const HINT = ["一个小模型译了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
+const HINT = ["一个小模型译出了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
   "A small model translated this: the wider a ribbon, the more a word looks there. Cut a look and watch the translation change its mind."];
 const TITLE = ["一句话和它的译文；带子越宽，译词看源词看得越多", "A sentence and its translation; the wider a ribbon, the more the word looks there"];
 const PRESS = {
@@ -127,7 +127,7 @@ function render({ model, el: root }) {
   const bar = el("progress", { hidden: true, "aria-labelledby": labelId });
   const chips = el("div", { class: "live-row live-cut-chips" });
   const button = (text, click) => el("button", { type: "button", click }, both(text));
-  const undo = button(["撤销", "Undo"], () => back()), over = button(["再来", "Start over"], () => { past.push(model.get("cut")); set({ cut: "" }); });
+  const undo = button(["撤销", "Undo"], () => back()), over = button(["从头来", "Start over"], () => { past.push(model.get("cut")); set({ cut: "" }); });
   const other = button(["换一句", "Another sentence"], () => {
     past.length = 0;
     set({ cut: "", at: (model.get("at") + 1) % model.get("sentences").length });

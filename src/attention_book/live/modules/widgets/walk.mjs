@@ -50,7 +50,7 @@ class Walk {
       el("div", { class: "walk-bar" }, el("div", { class: "walk-where" }, this.path, this.out, this.closer), el("div", { class: "walk-station" }, this.back, this.title, this.on)),
       this.sentence, this.status, this.bar, this.frame,
       el("div", { class: "live-row walk-foot live-controls" }, this.less, this.more, this.again, this.link),
-      el("p", { class: "live-note walk-keys" }, say(["键盘：← → 下一站 · ↑ ↓ 选词、头或行 · Enter 放大 · Esc 退出", "Keys: ← → stations · ↑ ↓ word, head or row · Enter closer · Esc back out"])),
+      el("p", { class: "live-note walk-keys" }, say(["键盘：← → 下一站 · ↑ ↓ 选词、头或行 · Enter 放大 · Esc 退回", "Keys: ← → stations · ↑ ↓ word, head or row · Enter closer · Esc back out"])),
       this.form(), this.details);
     const drawn = [...root.querySelectorAll(".walk-frame > svg")];
     drawn.forEach((svg) => svg.setAttribute("aria-labelledby", label));
@@ -168,12 +168,12 @@ class Walk {
     this.face = shown;
     this.sentence.replaceChildren(...both(shown.sentence));
     this.title.replaceChildren(...both(shown.title), shown.count ? el("span", { class: "live-muted walk-count" }, ` ${shown.count}`) : "");
-    this.path.setAttribute("aria-label", spoken(["在哪一层", "Where you are"]));
+    this.path.setAttribute("aria-label", spoken(["现在在哪里", "Where you are"]));
     this.bar.setAttribute("aria-label", spoken(["正在取模型", "Loading the model"]));
     const last = shown.path.length - 1;
     this.path.replaceChildren(...shown.path.flatMap((name, n) => [n ? el("span", { "aria-hidden": "true", class: "live-muted" }, "›") : [],
       n === last ? el("span", { "aria-current": "location" }, both(name)) : el("button", { type: "button", click: () => this.set(n ? { level: n, pick: AUTO } : { at: "", level: 0, pick: AUTO }) }, both(name))]).flat());
-    for (const [button, can, name] of [[this.out, "out", ["退出一层", "Back out"]], [this.closer, "closer", ["放大", "Closer"]], [this.back, "back", ["上一站", "Station before"]],
+    for (const [button, can, name] of [[this.out, "out", ["退回一级", "Back out"]], [this.closer, "closer", ["放大", "Closer"]], [this.back, "back", ["上一站", "Station before"]],
       [this.on, "on", ["下一站", "Next station"]], [this.more, "more"], [this.less, "less"]]) {
       button.disabled = !shown.can[can];
       if (name) button.setAttribute("aria-label", spoken(name));
