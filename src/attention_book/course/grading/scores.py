@@ -15,7 +15,7 @@ _HEADS = {
     "points": Bilingual("得分", "points"),
     "leans": Bilingual("用了包里的函数", "leans on"),
     "remarks": Bilingual("请看一眼", "remarks"),
-    "seconds": Bilingual("秒", "seconds"),
+    "seconds": Bilingual("用时（秒）", "seconds"),
 }
 _MOST_REMARKS = 2000
 _STYLE = """
@@ -67,7 +67,7 @@ def table(
             *(int(last[n].passed) if n in last else "" for n in names),
             f"{points(report, names, weights or {}):g}",
             "; ".join(sorted({f"{r.name}: {u}" for r in last.values() for u in r.used})),
-            "; ".join(_remarks(report, language))[:_MOST_REMARKS],
+            Bilingual("；", "; ").text(language).join(_remarks(report, language))[:_MOST_REMARKS],
             f"{report.seconds:.1f}",
         ]
         writer.writerow([_harmless(each) for each in row])
@@ -116,7 +116,7 @@ def page(
         parts.append(f"<h2>{html.escape(name)}</h2><p>{html.escape(task)}</p>")
         parts.append(f"<pre>{html.escape(text)}</pre>")
     if remarks := _remarks(report, language):
-        parts.append(f"<h2>{said('其余', 'Besides')}</h2><ul>")
+        parts.append(f"<h2>{said('其他', 'Besides')}</h2><ul>")
         parts += [f"<li>{html.escape(each)}</li>" for each in remarks]
         parts.append("</ul>")
     return "\n".join([*parts, "</body></html>", ""])
