@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _GROUP = "attention", "laws of attention / 注意力的性质"
 _HELP = (
-    "hold an attention to the laws, a test each: module:name and its conventions, such as "
+    "test an attention, one test for each law: module:name and its conventions, such as "
     "'my_package.model:attend mask=blocked causal'; may be given several times. "
     "逐条检验一个注意力：模块:名字，后面用几个词说约定"
 )
@@ -30,13 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="what the inputs of --attention are drawn with / 抽输入的种子",
+        help="the seed of the inputs of --attention / 抽输入的种子",
     )
     group.addoption(
         "--attention-lang",
         choices=("en", "zh"),
         default=None,
-        help="tell the reports of --attention in English or Chinese / 报告用英文还是中文",
+        help="the language of the reports of --attention / 报告用英文还是中文",
     )
 
 

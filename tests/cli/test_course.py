@@ -86,7 +86,7 @@ def test_a_file_is_trained_translates_and_is_held_to_the_laws(say, alone, monkey
     assert found.code == 0, found.err
     for expected in ("trained in ", "8 sentences that it has not seen: BLEU ", "all laws hold"):
         assert expected in found.out
-    assert "✓ Cached steps are the whole text." in found.out
+    assert "✓ Cached steps give what the whole text gives." in found.out
     assert "training for 8 steps takes about " in found.err
     FILE.write_text(file_at(9), encoding="utf8")
     found = say("course run")

@@ -111,7 +111,7 @@ def test_words_are_read_by_the_type_of_their_field():
         ("of_a_reader:seven", "expected a function, a module, .* got int"),
         ("of_a_reader:Needs", r"it takes arguments \(size\)"),
         ("of_a_reader:raises", "calling it failed: RuntimeError: no luck"),
-        ("of_a_reader:pooled", "expected what its inputs are: width="),
+        ("of_a_reader:pooled", "expected what its inputs are, width="),
         ("of_a_reader:both causal", "it is a Kernel, and brings its conventions"),
         (
             "of_a_reader:attend casual",

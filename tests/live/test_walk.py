@@ -384,6 +384,16 @@ def test_the_walk_goes_through_every_station_and_on_to_the_next_word(ask: Ask) -
     assert way[-1] == f"{count - 1} dec.9"
 
 
+def test_the_overview_says_where_the_decoder_looks_whichever_word_is_followed(ask: Ask) -> None:
+    text = texts("pre", 1)[0]
+    count = len(ask("trace", "pre", text)["source"])
+    said = {
+        tuple(ask("shown", "pre", text, json.dumps({"src": i}), 700, False)["face"]["sentence"])
+        for i in range(-1, count)
+    }
+    assert len(said) == 1
+
+
 def test_nonsense_in_the_address_is_nothing(ask: Ask) -> None:
     text = texts("pre", 1)[0]
     for state in (

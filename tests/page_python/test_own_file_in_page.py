@@ -310,7 +310,7 @@ def test_a_file_is_taken_along_and_brought_back(reader: Any, tmp_path: Path) -> 
     expect(file.area).to_have_value(file_at(3))
     saved.write_bytes(b"a\0b")
     file.place.locator("input[type=file]").set_input_files(saved)
-    expect(file.part("status")).to_contain_text("no Python file")
+    expect(file.part("status")).to_contain_text("not a Python file")
     expect(file.area).to_have_value(file_at(3))
 
 

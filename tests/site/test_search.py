@@ -21,7 +21,7 @@ def results(page: Any, base_url: str, query: str, language: str = "zh") -> list[
     page.goto(f"{base_url}/search.html?lang={language}")
     page.fill("#book-search", query)
     expect(page.locator("#search-status")).not_to_be_empty()
-    expect(page.locator("#search-status")).not_to_contain_text("Type what you look for")
+    expect(page.locator("#search-status")).not_to_contain_text("Type what you are looking for")
     expect(page.locator("#search-status")).not_to_contain_text("输入要找的词：")
     links = page.locator("#search-results ol.search > li > a").all()
     return [(link.inner_text(), link.get_attribute("href").rpartition("/")[2]) for link in links]
@@ -309,7 +309,7 @@ def test_what_stands_in_code_alone_is_found_all_the_same(tab_page: Any, base_url
 
 @pytest.mark.parametrize(
     ("query", "said"),
-    [("", "Type what you look for"), (".*+?", "only signs"), (" ", "Type what")],
+    [("", "Type what you are"), (".*+?", "punctuation only"), (" ", "Type what")],
 )
 def test_what_is_no_query_gets_a_sentence(page: Any, base_url: str, query: str, said: str) -> None:
     page.goto(f"{base_url}/search.html?lang=en")

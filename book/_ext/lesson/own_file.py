@@ -36,7 +36,7 @@ HEAD = Bilingual("你自己的文件，第 {} 步", "Your own file, step {}")
 CHECK = Bilingual(
     "写进你的 `my_attention.py`，再检查；在终端里是 `{}`。还没有这份文件，或者跳过了几步？见"
     "{{doc}}`own-file`。",
-    "Write it into your `my_attention.py` and check it; in a terminal that is `{}`. No file yet,"
+    "Write it into your `my_attention.py` and check it; the command for that is `{}`. No file yet,"
     " or steps left out? See {{doc}}`own-file`.",
 )
 COMMAND = "attention-book course check --step {}"

@@ -25,7 +25,7 @@ from page_python.names import names_of, print_options
 CHECK = re.compile(r'\bcheck\("([\w-]+)", (\w+)')
 WITHOUT_SCRIPTS = Bilingual(
     "在网页里写要用 JavaScript；不用它，就在%s里做。",
-    "To write in the page takes JavaScript; without it, use %s.",
+    "Writing in the page needs JavaScript; without it, use %s.",
 )
 #: Exercises that a page's Python cannot run, and why, in both languages.
 NOT_IN_PAGE = TORCH / "not_in_page.yml"

@@ -42,7 +42,7 @@ CARDS = {
 SLIDES = {SLIDES_LIST: Bilingual("每一章的课件", "slides of every chapter")}
 LEAD = Bilingual("带走这本书：", "Take the book along: ")
 CARDS_LEAD = Bilingual(
-    "给手机上的 Anki，它不读文本文件：", "For Anki on a telephone, which reads no text files: "
+    "给手机上的 Anki，它不读文本文件：", "For Anki on a phone, which cannot read text files: "
 )
 SLIDES_LEAD = Bilingual("上课用：", "For a lecture: ")
 #: What a directive links, by its argument.

@@ -79,7 +79,7 @@ class _Counted(list[tuple[Tensor, Tensor]]):
         ),
         (
             "attention-book course assign masks scoring --out homework",
-            Bilingual("把两章的练习写成作业", "make homework of two chapters"),
+            Bilingual("把两章的练习写成作业", "make homework from two chapters"),
         ),
         (
             "attention-book course grade handed-in --out scores.csv",
@@ -99,7 +99,7 @@ _FILE = argument(
 )
 _TIME_LIMIT = option(
     "--time-limit",
-    help=Bilingual("检查最多用几秒。", "Give a check up after so many seconds."),
+    help=Bilingual("检查最多用几秒。", "Give up on a check after so many seconds."),
     type=Number(min=1, max=86_400),
     default=60.0,
     show_default=True,

@@ -23,13 +23,13 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
         函数按 (q, k, v, mask) 调用；层和模型按 (x, mask) 调用；交叉注意力再写一个词 cross。
         哪条性质不成立、在多小的输入上、常见的原因是什么，都会说出来。
         """,
-        """Hold an attention to the laws, law by law: one of your own, or of any library.
+        """Test an attention law by law: your own, or one from any library.
 
-        Its name is module:name (or file.py:name), and after it its conventions in a few words:
-        mask=blocked (True is hidden), causal (it is built in), width=16 (inputs are 16 features),
-        vocabulary=1000 (inputs are ids). A function is called with (q, k, v, mask), a layer or a
-        model with (x, mask); cross-attention needs the word cross. You are told what broke, on
-        which small input, and what usually does that.
+        Give its name as module:name (or file.py:name), followed by its conventions in a few words:
+        mask=blocked (True is hidden), causal (causality is built in), width=16 (inputs are 16
+        features), vocabulary=1000 (inputs are token ids). A function is called with
+        (q, k, v, mask), a layer or a model with (x, mask); cross-attention needs the word cross.
+        You learn which laws are broken, on how small an input, and what usually breaks them.
         """,
     ),
     examples=(
@@ -65,7 +65,7 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
     metavar=Bilingual("性质", "LAW"),
     help=Bilingual(
         "只检验这一条性质，可以写多次；名字见 --json。",
-        "Test this law alone; may be given several times. --json shows their names.",
+        "Test only this law; may be given several times. --json shows the names.",
     ),
 )
 @option(
@@ -74,7 +74,7 @@ from attention_book.foundations.bilingual import Bilingual, chosen_language
     default=0,
     show_default=True,
     metavar="N",
-    help=Bilingual("抽输入用的种子。", "What the inputs are drawn with."),
+    help=Bilingual("抽输入用的种子。", "The seed with which the inputs are drawn."),
 )
 @option("--json", "as_data", is_flag=True, help=Bilingual("输出 JSON。", "Write JSON."))
 def examine(

@@ -32,13 +32,13 @@ STOPS = {
         "bwrap：每个笔记本在自己的命名空间里运行，看不见别的进程、别的文件和网络。"
         "挡不住内核的漏洞。",
         "bwrap: each notebook runs in namespaces of its own, without other processes, other files"
-        " or a network. It does not stop a fault of the kernel.",
+        " or a network. It is no help against bugs in the kernel.",
     ),
     "fork": Bilingual(
         "fork：每个笔记本由一个进程分出，Landlock 和 seccomp 限制它的文件、网络和新进程。"
         "仍看得见文件名；要更严，就装上 Bubblewrap。",
         "fork: each notebook is a fork of one process; Landlock and seccomp limit its files, its"
-        " network and new processes. It can still see names of files; Bubblewrap is stricter.",
+        " network and new processes. It can still see file names; Bubblewrap is stricter.",
     ),
     "fresh": Bilingual(
         "fresh：每个笔记本一个新进程，Linux 上由 Landlock 和 seccomp 限制。",
@@ -49,7 +49,7 @@ _BARE = Bilingual(
     "这个系统上没有什么能拦住笔记本读写你的文件、上网。信得过写的人，就加上 --trust-the-notebooks；"
     "否则请在容器里批改（仓库里有 Dockerfile）。",
     "nothing on this system keeps a notebook from your files and the network. If you trust those"
-    " who wrote them, add --trust-the-notebooks; else grade in a container (see Dockerfile).",
+    " who wrote them, add --trust-the-notebooks; if not, grade in a container (see Dockerfile).",
 )
 
 
@@ -60,10 +60,10 @@ _BARE = Bilingual(
 
         写章名（如 masks）就是那一章的全部练习，一章一个笔记本；也可以写练习的名字，它们合成一个。
         """,
-        """Make homework of exercises: tasks, empty functions, public checks, no solutions.
+        """Make homework from exercises: tasks, empty functions, public checks, no solutions.
 
-        The name of a chapter (masks, say) takes all of its exercises, a notebook a chapter; names
-        of exercises make one notebook together.
+        The name of a chapter (masks, say) takes all of its exercises, one notebook per chapter;
+        exercises that you name one by one go into one notebook together.
         """,
     ),
     examples=(
@@ -94,13 +94,13 @@ _BARE = Bilingual(
     is_flag=True,
     help=Bilingual(
         "按 nbgrader 的格式标好单元格，一题一分。",
-        "Mark the cells as nbgrader wants them, a point for each exercise.",
+        "Mark the cells as nbgrader wants them, one point for each exercise.",
     ),
 )
 @option(
     "--overwrite",
     is_flag=True,
-    help=Bilingual("已有的作业也覆盖。", "Write homework even where it is there already."),
+    help=Bilingual("已有的作业也覆盖。", "Replace homework that is there already."),
 )
 def assign(names: tuple[str, ...], out: str, nbgrader: bool, overwrite: bool) -> None:
     """Write notebooks with exercises to do."""
@@ -154,9 +154,9 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
         """,
         """Grade the notebooks of a folder: each runs from top to bottom in a confined process.
 
-        What it hands to check is tried there and judged outside: a student's function gets inputs
-        and gives outputs, and reaches nothing else, neither solutions nor another's marks. What is
-        decided is kept; the same line goes on where it was stopped.
+        What it hands to check is run there and judged outside: a student's function gets inputs
+        and returns outputs, and reaches nothing else, neither solutions nor other students' marks.
+        Verdicts are kept: stopped, it goes on where it was when you run the same line again.
         """,
     ),
     examples=(
@@ -176,7 +176,7 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     required=True,
     help=Bilingual(
         "分数写进这个 CSV；旁边的文件夹里每个笔记本一份 JSON。",
-        "Write the scores to this CSV; a folder beside it holds a JSON for each notebook.",
+        "Write the scores to this CSV; a folder beside it gets a JSON for each notebook.",
     ),
     metavar=Bilingual("文件", "FILE"),
 )
@@ -191,7 +191,7 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     multiple=True,
     help=Bilingual(
         "算分的练习，可加权重，如 rotary=2；默认交上来的都算。",
-        "An exercise that counts, perhaps with a weight, as rotary=2; by default all do.",
+        "An exercise that counts, weighted if you like: rotary=2. By default all handed in do.",
     ),
     metavar=Bilingual("练习[=权重]", "NAME[=WEIGHT]"),
 )
@@ -200,8 +200,8 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     default="",
     help=Bilingual(
         "你自己的检查：一个 Python 文件，其中 EXERCISES 列出练习；与书里同名的，两样都要过。",
-        "Checks of your own: a Python file whose EXERCISES lists exercises; of a name that the"
-        " book has, both have to pass.",
+        "Checks of your own: a Python file whose EXERCISES lists exercises. If the book has one of"
+        " the same name, an answer has to pass both.",
     ),
     metavar=Bilingual("文件", "FILE"),
 )
@@ -210,21 +210,23 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     default="",
     help=Bilingual(
         "笔记本可以读的数据，在笔记本里是文件夹 data。",
-        "Data that notebooks may read, as the folder data.",
+        "Data that the notebooks may read, under the name data.",
     ),
     metavar=Bilingual("文件夹", "FOLDER"),
 )
 @option(
     "--way",
     type=click.Choice(["bwrap", "fork", "fresh"]),
-    help=Bilingual("怎样隔开；默认用最严的。", "How to confine; by default the strictest way."),
+    help=Bilingual(
+        "怎样隔开；默认用最严的。", "How to confine the notebooks; by default the strictest way."
+    ),
 )
 @option(
     "--draws",
     type=Whole(min=0, max=100),
     default=2,
     show_default=True,
-    help=Bilingual("输入另抽几遍。", "Draw the inputs anew so many times."),
+    help=Bilingual("输入另抽几遍。", "How many times to draw the inputs anew."),
 )
 @option(
     "--seed",
@@ -232,28 +234,28 @@ def _homework(names: tuple[str, ...], language: str) -> Iterable[tuple[str, str,
     multiple=True,
     type=Whole(min=0, max=2**32 - 1),
     help=Bilingual(
-        "用这个种子另抽（复查时用）。", "Draw with this seed: to look into a complaint."
+        "用这个种子另抽（复查时用）。", "Draw with this seed, to look into a complaint."
     ),
     metavar=Bilingual("整数", "NUMBER"),
 )
 @option(
     "--jobs",
     type=Whole(min=1, max=256),
-    help=Bilingual("同时批几个。", "Grade so many at a time."),
+    help=Bilingual("同时批几个。", "How many to grade at a time."),
 )
 @option(
     "--time-limit",
     type=Number(min=1, max=86_400),
     default=300.0,
     show_default=True,
-    help=Bilingual("一个笔记本最多用几秒。", "Give a notebook up after so many seconds."),
+    help=Bilingual("一个笔记本最多用几秒。", "Give up on a notebook after so many seconds."),
     metavar=Bilingual("秒", "SECONDS"),
 )
 @option(
     "--without-book",
     is_flag=True,
     help=Bilingual(
-        "考试：笔记本里除了 check 没有这个包。", "An examination: no package there but check."
+        "考试：笔记本里除了 check 没有这个包。", "For an exam: of the package there is only check."
     ),
 )
 @option(

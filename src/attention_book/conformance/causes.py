@@ -47,18 +47,18 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "scores-times-mask": Bilingual(
             "评分乘了掩码：评分为 0 不等于遮住，exp(0) 是 1",
-            "the scores are multiplied by the mask: a score of 0 is not hidden, exp(0) is 1",
+            "the scores are multiplied by the mask: a score of 0 hides nothing, for exp(0) is 1",
         ),
         "mask-added-as-number": Bilingual(
             "布尔掩码当作 0 和 1 加到了评分上，该加的是 0 和 −inf",
-            "a boolean mask is added as 0 and 1, instead of 0 and -inf",
+            "a boolean mask is added to the scores as 0 and 1, instead of 0 and -inf",
         ),
         "mask-transposed": Bilingual(
-            "掩码的查询轴和键轴对调了", "the mask's axes of queries and keys are exchanged"
+            "掩码的查询轴和键轴对调了", "the mask has its query and key axes exchanged"
         ),
         "mask-on-queries": Bilingual(
             "填充掩码放到了查询（行）上，该放到键（列）上",
-            "the padding mask is laid on the queries (rows), not on the keys (columns)",
+            "the padding mask is applied to the queries (rows), not to the keys (columns)",
         ),
         "mask-per-head": Bilingual(
             "头数碰巧等于样本数时，第 i 个样本的掩码给了第 i 个头",
@@ -101,33 +101,34 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "sinks-as-zero": Bilingual(
             "汇（sink）固定为 0（分母加 1），没有用学来的数",
-            "the sinks are 0 (one is added to the denominator), not what was learned",
+            "the sinks are fixed at 0 (1 is added to the denominator) instead of learned",
         ),
         "weights-averaged": Bilingual(
             "交出来的权重是各头的平均（torch 的 average_attn_weights）",
-            "the weights that are told are the mean over heads (torch's average_attn_weights)",
+            "the reported weights are the mean over heads (torch's average_attn_weights)",
         ),
         "weights-before-softmax": Bilingual(
-            "交出来的是评分，还没有做 softmax", "what is told are the scores, before the softmax"
+            "交出来的是评分，还没有做 softmax",
+            "the reported weights are the scores before the softmax",
         ),
         "weights-before-mask": Bilingual(
-            "交出来的权重是没有遮之前的", "the weights that are told are those before the mask"
+            "交出来的权重是没有遮之前的", "the reported weights are those before the mask"
         ),
         "weights-transposed": Bilingual(
             "交出来的权重查询轴和键轴对调了",
-            "the weights that are told have their axes of queries and keys exchanged",
+            "the reported weights have their query and key axes exchanged",
         ),
         "weights-of-another-call": Bilingual(
             "交出来的权重是上一次调用留下的",
-            "the weights that are told are left over from another call",
+            "the reported weights are left over from an earlier call",
         ),
         "weights-not-used": Bilingual(
             "交出来的权重不是算输出时用的：按它们平均，得不到输出",
-            "the weights that are told are not those that the output was made with",
+            "the output was not made with the reported weights: averaging by them does not give it",
         ),
         "reads-itself": Bilingual(
             "键或值取自查询那一边，没有取自记忆",
-            "the keys or the values are made of the queries' side, not of the memory",
+            "the keys or the values are made from the queries' side, not from the memory",
         ),
         "queries-mixed": Bilingual(
             "查询互相影响：softmax 或归一化沿查询轴做了",
@@ -151,14 +152,14 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "no-causal-mask": Bilingual(
             "看得见后面的位置：没有因果掩码，或者有沿时间轴的归一化、汇聚",
-            "later places are seen: no causal mask, or a norm or a pooling over time",
+            "later places are visible: no causal mask, or a norm or pooling over time",
         ),
         "sees-one-ahead": Bilingual(
-            "每个查询多看了一个键：下一个位置的", "each query sees one key too many, the next"
+            "每个查询多看了一个键：下一个位置的", "each query sees one key too many: the next one"
         ),
         "without-itself": Bilingual(
             "查询看不见自己的位置：写了 <，该写 <=",
-            "a query does not see its own place: < where <= is meant",
+            "a query does not see its own place: < where it should be <=",
         ),
         "window-too-long": Bilingual("窗口里多了一个键", "the window holds one key too many"),
         "window-too-short": Bilingual("窗口里少了一个键", "the window holds one key too few"),
@@ -170,7 +171,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "average-for-empty-rows": Bilingual(
             "用有限的数（−1e9、finfo.min）来遮：什么都看不见的一行得到所有值的平均",
-            "a finite fill (-1e9, finfo.min): a row that may see nothing averages everything",
+            "a finite fill (-1e9, finfo.min): a row that may see nothing averages all values",
         ),
         "fill-does-not-fit": Bilingual(
             "用来遮的数（−1e9）超出 float16 的范围：变成 −inf 再变成 NaN，或者报错",
@@ -182,17 +183,17 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "are inf",
         ),
         "exponential-overflow": Bilingual(
-            "取指数之前没有减去这一行的最大值", "exp without subtracting the row's maximum"
+            "取指数之前没有减去这一行的最大值", "the row's maximum is not subtracted before exp"
         ),
         "kernel-underflow": Bilingual(
-            "特征映射下溢成 0：得到 0/0 或 0", "a feature map underflows to 0: 0/0, or 0"
+            "特征映射下溢成 0：得到 0/0 或 0", "a feature map underflows to 0, which gives 0/0 or 0"
         ),
         "coarse-sums": Bilingual(
             "该用 float32 求和的地方用了半精度：误差太大，不能只用舍入解释",
             "sums in half precision where float32 is needed: more error than rounding explains",
         ),
         "other-dtype": Bilingual(
-            "结果的类型与输入不同", "the result has another dtype than the inputs"
+            "结果的类型与输入不同", "the result does not have the dtype of the inputs"
         ),
         "grouped-heads-order": Bilingual(
             "键和值的头，重复的顺序不对：该用 repeat_interleave，不是 repeat",
@@ -200,30 +201,30 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "heads-split-wrong": Bilingual(
             "只用 view 切头，没有转置：位置和头混在一起",
-            "heads are cut by a view without the transpose: places and heads get mixed",
+            "heads are split by a view without the transpose: places and heads get mixed",
         ),
         "heads-merged-wrong": Bilingual(
             "只用 view 合并各头，没有先转置回来",
-            "heads are merged by a view without the transpose back",
+            "heads are merged by a view without transposing back first",
         ),
         "rotary-halves-for-pairs": Bilingual(
             "旋转位置配错了对：前后两半相配，还是相邻的相配",
-            "rotary positions turn other pairs than the weights were made for: halves against "
-            "neighbours",
+            "rotary positions rotate the wrong pairs for these weights: halves instead of "
+            "neighbors, or the other way round",
         ),
         "rotary-on-values": Bilingual("值也跟着旋转了", "the values are rotated too"),
         "rotary-on-queries-only": Bilingual(
             "只旋转了查询，没有旋转键", "the queries are rotated and the keys are not"
         ),
         "writes-into-inputs": Bilingual(
-            "就地运算改写了传入的张量", "an in-place operation writes into an argument"
+            "就地运算改写了传入的张量", "an in-place operation overwrites an argument"
         ),
         "writes-into-mask": Bilingual(
-            "就地运算改写了掩码", "an in-place operation writes into the mask"
+            "就地运算改写了掩码", "an in-place operation overwrites the mask"
         ),
         "memory-order-assumed": Bilingual(
             "把输入的内存当作连续的来读（as_strided、裸指针、记下的形状）",
-            "the memory of the inputs is read as if it were contiguous (as_strided, a raw "
+            "the inputs' memory is read as if it were contiguous (as_strided, a raw "
             "pointer, a remembered shape)",
         ),
         "examples-mixed": Bilingual(
@@ -234,7 +235,9 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
             "dropout goes on in eval: F.dropout and scaled_dot_product_attention know nothing of "
             ".eval()",
         ),
-        "not-deterministic": Bilingual("两次同样的调用结果不同", "two equal calls differ"),
+        "not-deterministic": Bilingual(
+            "两次同样的调用结果不同", "two identical calls give different results"
+        ),
         "gradient-cut": Bilingual(
             "有的输入没有梯度，或者梯度不对：detach、no_grad、.data",
             "an input gets no gradient, or a wrong one: detach, no_grad, .data",
@@ -253,23 +256,23 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "keeps-tensors-of-a-trace": Bilingual(
             "追踪计算图时建的表或缓存留了下来，又给了平常的调用",
-            "a table or a cache made while a graph was traced is kept, and given to ordinary calls",
+            "a table or cache made while tracing a graph is kept and handed to ordinary calls",
         ),
-        "padding-attended": Bilingual("填充得到了权重", "padding is attended to"),
+        "padding-attended": Bilingual("填充得到了权重", "padding gets weight"),
         "length-dependent": Bilingual(
             "结果取决于填充后的长度：沿时间轴做了归一化或汇聚",
-            "results depend on the padded length itself: a norm or a pooling over time",
+            "results depend on the padded length itself: there is a norm or pooling over time",
         ),
         "positions-from-padding": Bilingual(
             "位置从第一格数起，没有从第一个真词元数起",
-            "positions are counted from the first place, not from the first real token",
+            "positions are counted from the first place instead of the first real token",
         ),
         "positions-without-effect": Bilingual(
             "顺序不起作用：位置没有用上", "order has no effect: the positions are not used"
         ),
         "positions-of-steps": Bilingual(
             "带缓存的一步所站的位置与整段文字里的不同（偏移）",
-            "cached steps stand at other places than in the whole text (offset)",
+            "cached steps stand at other positions than in the whole text (a wrong offset)",
         ),
         "cache-lost": Bilingual("带缓存的一步看不见过去", "a cached step does not see the past"),
         "cache-shared": Bilingual(
@@ -282,10 +285,10 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "steps-count-padding": Bilingual(
             "读过右边有填充的开头之后，后面的步排在填充之后，或者看见了填充",
-            "after a right-padded start, steps stand behind the padding, or see it",
+            "after a right-padded start, later steps are placed behind the padding, or see it",
         ),
         "beams-mixed": Bilingual(
-            "缓存里的行不是所选的行", "rows of the cache are not those that were selected"
+            "缓存里的行不是所选的行", "the rows of the cache are not the selected ones"
         ),
         "raises": Bilingual("调用时报错", "the call raises"),
         "unknown": Bilingual("不像任何一个常见的原因", "no usual cause fits"),

@@ -142,7 +142,7 @@ class CrossLaws(Laws):
     @law("eval 时两次同样的调用结果相同。")
     @torch.no_grad()
     def deterministic(self) -> Breach | None:
-        """Two calls in eval give the same."""
+        """Two identical calls in eval give the same result."""
         for size in _SIZES[1:3]:
             given = self.inputs(*size)
             first, again = self.out(*given), self.out(*given)
@@ -275,9 +275,9 @@ class CrossLaws(Laws):
     @law("记忆的顺序起不起作用，与约定相符。")
     @torch.no_grad()
     def order(self) -> Breach | None:
-        """The order of the memory counts, or does not."""
+        """The order of the memory matters, or does not, as stated."""
         if self.cross.positions is None:
-            raise DoesNotApply("没有说明", "not said")
+            raise DoesNotApply("没有说明", "not stated")
         for size in _SIZES[1:3]:
             x, memory = self.inputs(*size)
             got, right = self.out(x, memory.flip(1)), self.out(x, memory)
@@ -291,19 +291,19 @@ class CrossLaws(Laws):
     @law("记忆右边的填充等于没有。")
     @torch.no_grad()
     def padding_on_the_right(self) -> Breach | None:
-        """Padding on the right of the memory is nothing."""
+        """Padding on the right of the memory makes no difference."""
         return self._padding("right")
 
     @law("记忆左边的填充等于没有。")
     @torch.no_grad()
     def padding_on_the_left(self) -> Breach | None:
-        """Padding on the left of the memory is nothing."""
+        """Padding on the left of the memory makes no difference."""
         return self._padding("left")
 
     @law("记忆中间的填充等于没有。")
     @torch.no_grad()
     def padding_in_between(self) -> Breach | None:
-        """Padding between the memory's real places is nothing."""
+        """Padding between the memory's real places makes no difference."""
         return self._padding("between")
 
     def _padding(self, side: str) -> Breach | None:
@@ -363,9 +363,9 @@ class CrossLaws(Laws):
     @law("交出来的权重是它用的权重。")
     @torch.no_grad()
     def weights_told(self) -> Breach | None:
-        """The weights that are told are those that it uses."""
+        """The weights it reports are those it uses."""
         if self.cross.weights is None:
-            raise DoesNotApply("不交出权重", "tells no weights")
+            raise DoesNotApply("不交出权重", "reports no weights")
         if self.cross.parts is None:
             raise DoesNotApply("没有给出 q、k、v", "its q, k and v are not given")
         earlier: list[Tensor] = []
@@ -385,7 +385,7 @@ class CrossLaws(Laws):
 
     @law("梯度到得了各处，而且有限。")
     def gradients(self) -> Breach | None:
-        """Gradients reach all, and are finite."""
+        """Gradients reach all inputs and parameters, and are finite."""
         size = 2, 3, 4
         x, memory = (each.requires_grad_() for each in self.inputs(*size))
         real = torch.tensor([[True] * 4, [True, True, True, False]], device=self.device)
@@ -397,7 +397,7 @@ class CrossLaws(Laws):
     @law("半精度下类型不变，不溢出，误差只来自舍入。")
     @torch.no_grad()
     def half_precision(self) -> Breach | None:
-        """In half precision the dtype is kept, nothing overflows, and errors are rounding."""
+        """Half precision keeps the dtype, overflows nowhere, and errs only by rounding."""
         dtype, module = self.cross.half, self.cross.module
         if dtype is None or module is None:
             raise DoesNotApply("没有承诺", "not promised")

@@ -207,7 +207,7 @@ class KernelLaws(Laws):
 
     def _needs_the_formula(self) -> None:
         if self.kernel.reference is None:
-            raise DoesNotApply("不是评分的 softmax", "is no softmax of scores")
+            raise DoesNotApply("不是评分的 softmax", "not a softmax of scores")
 
     def _needs_a_mask(self) -> None:
         if not self.has_mask:
@@ -249,9 +249,9 @@ class KernelLaws(Laws):
 
     @law("交出来的权重就是公式的权重。")
     def weights_told(self) -> Breach | None:
-        """The weights that are told are those of the formula."""
+        """The weights it reports are those of the formula."""
         if self.kernel.weights is None:
-            raise DoesNotApply("不交出权重", "tells no weights")
+            raise DoesNotApply("不交出权重", "reports no weights")
         self._weights(self.plain[0])  # what is left over from a call is told by the next
         earlier = [self._right_weights(self.plain[0])]
         for case in self.plain[1:] + self.masked * self.has_mask:
@@ -281,7 +281,7 @@ class KernelLaws(Laws):
     def _right_weights(self, case: Case, fault: str = "") -> Tensor:
         """Return what the formula averages with: what it makes of values that are a unit matrix."""
         if self.kernel.reference is None:
-            raise DoesNotApply("不是评分的 softmax", "is no softmax of scores")
+            raise DoesNotApply("不是评分的 softmax", "not a softmax of scores")
         (b, h, m), like = case.k.shape[:3], case.v
         unit = torch.eye(m, dtype=like.dtype, device=like.device).expand(b, h, m, m)
         return self.right(replace(case, v=unit), fault)
@@ -297,7 +297,7 @@ class KernelLaws(Laws):
 
     @law("什么都看不见的一行，结果与约定相符。")
     def empty_row(self) -> Breach | None:
-        """A row that may see nothing gets what is promised."""
+        """A row that may see nothing gets what was promised."""
         self._needs_a_mask()
         if self.kernel.empty_row == "any" or self.kernel.mask_axes == "bk":
             raise DoesNotApply("没有承诺", "not promised")
@@ -328,7 +328,7 @@ class KernelLaws(Laws):
 
     @law("遮住的键等于没有。")
     def hidden_keys(self) -> Breach | None:
-        """Hidden keys are nothing."""
+        """Hidden keys make no difference."""
         self._needs_a_mask()
         self._needs_free_places()
         for b, n, m in ((1, 1, 2), (2, 2, 3), (3, 2, 4)):
@@ -405,9 +405,9 @@ class KernelLaws(Laws):
 
     @law("评分极端时也成立。")
     def extreme_scores(self) -> Breach | None:
-        """Extreme scores change nothing of this."""
+        """Extreme scores do not change any of this."""
         case = self.plain[-1]
-        about = Bilingual("评分成千", "scores of some thousands")
+        about = Bilingual("评分成千", "scores in the thousands")
         strong = replace(case, q=40 * case.q, k=40 * case.k, about=about)
         got = self.run(strong)
         if self.kernel.reference is None:
@@ -439,7 +439,7 @@ class KernelLaws(Laws):
 
     @law("半精度下类型不变，不溢出，误差只来自舍入。")
     def half_precision(self) -> Breach | None:
-        """In half precision the dtype is kept, nothing overflows, and errors are rounding."""
+        """Half precision keeps the dtype, overflows nowhere, and errs only by rounding."""
         self._needs_the_formula()
         if not self.kernel.halves:
             raise DoesNotApply("没有承诺", "not promised")
@@ -553,7 +553,7 @@ class KernelLaws(Laws):
 
     @law("两次同样的调用结果相同。")
     def deterministic(self) -> Breach | None:
-        """Two calls give the same."""
+        """Two identical calls give the same result."""
         for case in self.plain[2:]:
             with torch.no_grad():
                 first, again = self.run(case), self.run(case)

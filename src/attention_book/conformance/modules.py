@@ -106,7 +106,7 @@ def breach_of_gradients(
             found = Bilingual(f"{name} 没有梯度", f"{name}: no gradient")
             return Breach("gradient-cut", where, found)
         if grad is not None and not grad.isfinite().all():
-            found = Bilingual(f"{name} 的梯度不是有限的数", f"{name}: a gradient not finite")
+            found = Bilingual(f"{name} 的梯度不是有限的数", f"{name}: a gradient is not finite")
             return Breach("nan-gradients", where, found)
     return None
 

@@ -207,8 +207,7 @@ def _of_call(
     if not {"width", "vocabulary"} & set(asked):
         raise AddressError(
             f"{name}：还要知道输入是什么：特征写 width=特征数，词元编号写 vocabulary=词表大小。",
-            f"{name}: expected what its inputs are: width= (so many features) or vocabulary= (so "
-            "many ids), got neither",
+            f"{name}: expected what its inputs are, width=FEATURES or vocabulary=IDS, got neither",
         )
     axes = _AXES.get(asked.pop("mask_axes", "bk"), _AXES["bk"])
     told = _conventions(kind, asked, name)

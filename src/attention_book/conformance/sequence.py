@@ -216,7 +216,7 @@ class SequenceLaws(Laws):
     @law("eval 时两次同样的调用结果相同。")
     @torch.no_grad()
     def deterministic(self) -> Breach | None:
-        """Two calls in eval give the same."""
+        """Two identical calls in eval give the same result."""
         for b, n in self.sizes[1:3]:
             x = self.inputs(b, n)
             first, again = self.out(x), self.out(x)
@@ -317,10 +317,10 @@ class SequenceLaws(Laws):
     @law("交出来的权重是它用的权重：每行之和为 1，看不见的是 0。")
     @torch.no_grad()
     def weights_told(self) -> Breach | None:
-        """The weights that are told are those it uses: rows sum to 1, what is hidden gets 0."""
+        """The weights it reports are those it uses: rows sum to 1, hidden places get 0."""
         s = self.sequence
         if s.weights is None:
-            raise DoesNotApply("不交出权重", "tells no weights")
+            raise DoesNotApply("不交出权重", "reports no weights")
         earlier: list[Tensor] = []
         for again, (b, n) in enumerate((self.sizes[0], *self.sizes)):
             x, lengths = self.inputs(b, n), lengths_of(b, n)
@@ -346,7 +346,7 @@ class SequenceLaws(Laws):
             tells_something = got[..., -1, :].std() > 1e-3  # even weights are the same every time
             if tells_something and any(same(got, each) for each in earlier):
                 return "weights-of-another-call", Bilingual(
-                    "与上一次的相同", "those of another call"
+                    "与上一次的相同", "those of an earlier call"
                 )
             return why_implausible(got, real, causal=self.sequence.causal)
         words = real[:, None, :, None]
@@ -391,7 +391,7 @@ class SequenceLaws(Laws):
             return None
         found = Bilingual("第一个输出没有动", "the first output did not move")
         return Breach(
-            "always-causal", size_told(1, 3, "最后一个输入换了", "the last changed"), found
+            "always-causal", size_told(1, 3, "最后一个输入换了", "the last input changed"), found
         )
 
     @law("前面的位置读得到。")
@@ -405,15 +405,17 @@ class SequenceLaws(Laws):
         if moved(self.out(self.changed(x, 0))[:, -1], self.out(x)[:, -1]):
             return None
         found = Bilingual("最后一个输出没有动", "the last output did not move")
-        return Breach("cache-lost", size_told(1, n, "第一个输入换了", "the first changed"), found)
+        return Breach(
+            "cache-lost", size_told(1, n, "第一个输入换了", "the first input changed"), found
+        )
 
     @law("顺序起不起作用，与约定相符。")
     @torch.no_grad()
     def order(self) -> Breach | None:
-        """Order counts, or does not."""
+        """Order matters, or does not, as stated."""
         causal, counts = self.sequence.causal, self.sequence.positions
         if counts is None:
-            raise DoesNotApply("没有说明", "not said")
+            raise DoesNotApply("没有说明", "not stated")
         if causal and not counts:
             raise DoesNotApply("因果掩码本身就分先后", "a causal mask tells places apart")
         for b, n in ((1, 3), (2, 4)):
@@ -426,7 +428,7 @@ class SequenceLaws(Laws):
             free = same(*pair, 1e-5)
             where = size_told(b, n, "对调两个输入", "two inputs exchanged")
             if counts and free:
-                found = Bilingual("输出也只是对调", "outputs are only exchanged, too")
+                found = Bilingual("输出也只是对调", "the outputs only change places, too")
                 return Breach("positions-without-effect", where, found)
             if not counts and not free:
                 return Breach("unknown", where, gap_of(*pair))
@@ -437,19 +439,19 @@ class SequenceLaws(Laws):
     @law("右边的填充等于没有。")
     @torch.no_grad()
     def padding_on_the_right(self) -> Breach | None:
-        """Padding on the right is nothing."""
+        """Padding on the right makes no difference."""
         return self._padding("right")
 
     @law("左边的填充等于没有。")
     @torch.no_grad()
     def padding_on_the_left(self) -> Breach | None:
-        """Padding on the left is nothing."""
+        """Padding on the left makes no difference."""
         return self._padding("left")
 
     @law("真词元之间的填充等于没有。")
     @torch.no_grad()
     def padding_in_between(self) -> Breach | None:
-        """Padding between the real places is nothing."""
+        """Padding between the real places makes no difference."""
         return self._padding("between")
 
     def _padding(self, side: str) -> Breach | None:
@@ -518,7 +520,7 @@ class SequenceLaws(Laws):
     @law("带着缓存一步步读，和一次读完整段文字结果相同。")
     @torch.no_grad()
     def steps(self) -> Breach | None:
-        """Cached steps are the whole text."""
+        """Cached steps give what the whole text gives."""
         for b, n in self.sizes:
             x = self.inputs(b, n)
             (got, _), full = self.stepped(x, [1] * n), self.out(x)
@@ -555,7 +557,7 @@ class SequenceLaws(Laws):
     def steps_of_several(self) -> Breach | None:
         """A cached step may read several places."""
         if self.sequence.step is None or not self.sequence.chunks:
-            raise DoesNotApply("没有一次读几处的步", "no steps of several places")
+            raise DoesNotApply("没有一次读几处的步", "no cached step of several places")
         for b, n in self.sizes[1:]:
             for sizes in ([n - 1, 1], [1, n - 1], [2] * (n // 2) + [1] * (n % 2)):
                 x = self.inputs(b, n)
@@ -606,9 +608,9 @@ class SequenceLaws(Laws):
     @law("开头有填充，后面的步照样接得上。")
     @torch.no_grad()
     def after_padding(self) -> Breach | None:
-        """Steps go on after a padded start."""
+        """Cached steps can follow a padded start."""
         if self.sequence.prefill is None:
-            raise DoesNotApply("不读有填充的开头", "no padded start")
+            raise DoesNotApply("不读有填充的开头", "takes no padded start")
         for side, (b, n) in product(self.sequence.padding, self.sizes[1:4]):
             x, lengths = self.inputs(b, n), lengths_of(b, n)
             rows, real = self.padded(x, lengths, 2, side)
@@ -635,7 +637,7 @@ class SequenceLaws(Laws):
 
     @law("梯度到得了各处，而且有限。")
     def gradients(self) -> Breach | None:
-        """Gradients reach all, and are finite."""
+        """Gradients reach all inputs and parameters, and are finite."""
         x = self.inputs(2, 3)
         real = self._real([[True] * 3, [True, True, False]])
         inputs = {"inputs": x.requires_grad_()} if self.sequence.width else {}
@@ -649,7 +651,7 @@ class SequenceLaws(Laws):
 
     @law("梯度就是输出的变化率。")
     def slopes(self) -> Breach | None:
-        """Gradients are those of the outputs."""
+        """Gradients say how fast the outputs change."""
         if not self.sequence.width:
             raise DoesNotApply("词元编号没有梯度", "ids have no gradient")
         x = self.inputs(1, 3).requires_grad_()
@@ -676,7 +678,7 @@ class SequenceLaws(Laws):
     @law("半精度下类型不变，不溢出，误差只来自舍入。")
     @torch.no_grad()
     def half_precision(self) -> Breach | None:
-        """In half precision the dtype is kept, nothing overflows, and errors are rounding."""
+        """Half precision keeps the dtype, overflows nowhere, and errs only by rounding."""
         dtype, module = self.sequence.half, self.sequence.module
         if dtype is None or module is None:
             raise DoesNotApply("没有承诺", "not promised")

@@ -69,7 +69,7 @@ def why_implausible(got: Tensor, real: Tensor, *, causal: bool) -> tuple[str, Bi
         by_keys = ((got.sum(-2) - 1) * real[:, None]).abs().max() <= 1e-2
         cause = "weights-transposed" if by_keys else "weights-before-softmax"
         return cause, Bilingual(
-            f"各行之和与 1 最多差 {off:.3g}", f"rows sum to 1 but for up to {off:.3g}"
+            f"各行之和与 1 最多差 {off:.3g}", f"row sums differ from 1 by up to {off:.3g}"
         )
     later = torch.ones(n, n, dtype=torch.bool, device=got.device).triu(1)
     if causal and (got * later * of_words).abs().max() > 1e-6:

@@ -82,7 +82,7 @@ def test_what_is_replaced_is_kept_beside_and_said(capsys: Any) -> None:
     verdict = in_notebook.own_file("1 --replace", "def attention_pooling(scores, v):\n    return 1")
     assert verdict is not None
     assert not verdict
-    assert "`attention_pooling` replaced" in capsys.readouterr().out
+    assert "Replaced: `attention_pooling`" in capsys.readouterr().out
     assert "return 1" in FILE.read_text(encoding="utf8")
     assert "def kernel_regression" in FILE.read_text(encoding="utf8")
     assert BEFORE.read_text(encoding="utf8") == own

@@ -110,7 +110,7 @@
     const count = results.reduce((sum, { found }) => sum + found.length, 0);
     if (!count) return name("没有找到。换一个词试试。", "Nothing found. Try another word.", language);
     const zh = `找到 ${count} 处。`, en = `${count} ${count === 1 ? "place" : "places"} found.`;
-    return by ? name(`书里没有这样写。按“${by}”${zh}`, `Not in the book as typed. By “${by}”: ${en}`, language) : name(zh, en, language);
+    return by ? name(`书里没有这样写。按“${by}”${zh}`, `The book does not have this as typed. For “${by}”: ${en}`, language) : name(zh, en, language);
   }
 
   window.bookSearch = function (field, status, results, most = Infinity) {
@@ -125,8 +125,8 @@
         if (results.contains(document.activeElement)) return; // who goes through the list keeps it
         results.replaceChildren(...found);
       };
-      if (!query) return tell("输入要找的词：中文、英文、公式或函数的名字都行。", "Type what you look for: a word, a formula's name, a function.");
-      if (!/[\p{L}\p{N}√∞∑∂∇×≠≤≥]/u.test(query)) return tell("只有标点，没有字。输入要找的词。", "There are only signs. Type a word to look for.");
+      if (!query) return tell("输入要找的词：中文、英文、公式或函数的名字都行。", "Type what you are looking for: a word, a formula, the name of a function.");
+      if (!/[\p{L}\p{N}√∞∑∂∇×≠≤≥]/u.test(query)) return tell("只有标点，没有字。输入要找的词。", "That is punctuation only. Type a word to look for.");
       const own = language === "both" ? ["zh", "en"] : [language];
       try {
         await Promise.all(["heads", ...own].map(load));
@@ -138,7 +138,7 @@
         }
         tell(summary(answer, "zh"), summary(answer, "en"), ...grouped(answer, language, most));
       } catch (e) {
-        tell("没能载入索引，请再试一次。", "The index could not be loaded; try again.");
+        tell("没能载入索引，请再试一次。", "The index could not be loaded. Please try again.");
       }
     }
 

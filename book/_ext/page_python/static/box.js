@@ -7,11 +7,11 @@
   const megabytes = (files.bytes / 1e6).toFixed(1);
   const WORDS = {
     title: ["在这里写", "Write it here"], change: ["改一改，再运行", "Change and run"], mend: ["改好它，再运行检查", "Mend it, then run the check"],
-    close: ["收起", "Close"], yours: ["这是你上次改的；“恢复原样”就是书里的代码。", "This is how you left it; Reset brings back the book's code."],
+    close: ["收起", "Close"], yours: ["这是你上次改的；“恢复原样”就是书里的代码。", "This is how you left it; “Reset” brings back the book's code."],
     first: [`在本页运行（先载入 ${megabytes} MB）`, `Run in this page (loads ${megabytes} MB first)`],
     run: ["运行", "Run"], stop: ["停止", "Stop"], reset: ["恢复原样", "Reset"], copy: ["复制", "Copy"],
-    copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; it can be pasted into a cell of the notebook."],
-    uncopied: ["浏览器不让复制；代码已选中，请按 Ctrl+C。", "The browser does not allow it; the code is selected, press Ctrl+C."],
+    copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; you can paste it into a cell of the notebook."],
+    uncopied: ["浏览器不让复制；代码已选中，请按 Ctrl+C。", "The browser does not allow copying. The code is selected; press Ctrl+C."],
     keys: ["Tab 缩进，Esc 离开，Shift+Enter 运行。写下的留在这个浏览器里。", "Tab indents, Esc leaves, Shift+Enter runs. What you write stays in this browser."],
     loading: ["正在载入 Python……", "Loading Python …"], starting: ["正在启动 Python……", "Starting Python …"],
     running: ["正在运行……", "Running …"], took: ["用时 {} 秒", "{} s"], unkept: ["这个浏览器不让本页保存：关掉就没有了。", "This browser does not let the page keep anything: it is gone when you close it."],
@@ -19,16 +19,16 @@
     ended: ["Python 意外结束了：多半是内存不够，或者函数一层层调用自己，停不下来。代码还在；下次运行会重新启动。", "Python ended unexpectedly: most likely it ran out of memory, or a function calls itself without end. Your code is kept; the next run starts Python again."],
     start: ["Python 没有启动：{}。代码还在，可以再试一次；也可以在笔记本里做。", "Python did not start: {}. Your code is kept; try again, or use the notebook."],
     busy: ["另一格正在运行。", "Another cell is running."], line: ["第 {} 行", "line {}"],
-    leftOut: ["……还有 {} 个字符没有显示。", "… and {} more characters."], nothing: ["运行完了，没有要显示的：最后一行不是一个值。", "Done; there is nothing to show, since the last line is no value."],
-    missing: ["网页里没有 {}，笔记本里有。上面的结论不算数：请在笔记本里运行。", "There is no {} in a page; the notebook has it. What is said here does not count: run it in the notebook."],
+    leftOut: ["……还有 {} 个字符没有显示。", "… and {} more characters."], nothing: ["运行完了，没有要显示的：最后一行不是一个值。", "Done. There is nothing to show: the last line is not a value."],
+    missing: ["网页里没有 {}，笔记本里有。上面的结论不算数：请在笔记本里运行。", "The page has no {}, but the notebook does. The verdict above does not count: run it in the notebook."],
   };
   /** What an error means, in words: its kind, what it says, and the two languages. */
   const ADVICE = [
-    ["SyntaxError", /invalid character '(.)' \(U\+(?:FF|30|20)/, "“$1” 是全角符号，Python 只认半角的。切换到英文输入法再打一遍。", "“$1” is a full-width or typographic character; Python wants the plain one of an English keyboard."],
-    ["SyntaxError", /invalid non-printable character/, "这一行有看不见的特殊空格，删掉再打普通的空格。", "The line has an invisible special blank; delete it and type a plain one."],
+    ["SyntaxError", /invalid character '(.)' \(U\+(?:FF|30|20)/, "“$1” 是全角符号，Python 只认半角的。切换到英文输入法再打一遍。", "“$1” is a full-width or typographic character; Python needs the plain one, as on an English keyboard."],
+    ["SyntaxError", /invalid non-printable character/, "这一行有看不见的特殊空格，删掉再打普通的空格。", "The line has an invisible special space; delete it and type a plain one."],
     ["SyntaxError", /was never closed/, "有一个括号没有配对。", "A bracket is never closed."],
     ["SyntaxError", /expected ':'/, "行尾少了一个冒号。", "The colon at the end of the line is missing."],
-    ["TabError", /./, "缩进里混用了 Tab 和空格：统一用空格。", "The indentation mixes tabs and blanks: use blanks throughout."],
+    ["TabError", /./, "缩进里混用了 Tab 和空格：统一用空格。", "The indentation mixes tabs and spaces: use spaces throughout."],
     ["IndentationError", /./, "缩进对不齐，或者冒号下面一行没有缩进。", "The indentation does not line up, or the line below a colon is not indented."],
     ["RecursionError", /./, "函数一层层调用自己，停不下来。", "A function calls itself without end."],
     ["MemoryError", /./, "内存不够：网页里的张量要小。", "Out of memory: tensors in a page have to be small."],

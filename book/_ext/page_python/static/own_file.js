@@ -179,7 +179,7 @@ ${markup(id, `<code>${NAME}</code>`, "")}
       if (trouble === "unreadable") { file = empty(); return save({}, { anyway: true }); }
       replace("", ["清空了。", "It is empty now."]);
     };
-    at("before").onclick = () => put(file.before, ["换回来了；要再换，再按一次。", "The earlier text is back; press again to swap."]);
+    at("before").onclick = () => put(file.before, ["换回来了；要再换，再按一次。", "The earlier text is back; press again to swap the two."]);
     at("download").onclick = () => {
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([file.text], { type: "text/x-python" }));
@@ -194,8 +194,8 @@ ${markup(id, `<code>${NAME}</code>`, "")}
       if (!chosen) return;
       const found = chosen.size > 4 * LONGEST ? null : (await chosen.text().catch(() => null))?.replace(/^\ufeff/, "").replace(/\r\n?/g, "\n");
       input.value = "";
-      if (found == null || found.length > LONGEST || found.includes("\0")) return say(["这不是一份 Python 文件，没有载入。", "This is no Python file; it was not taken in."]);
-      replace(found, [`载入了 ${lines(found)} 行。`, `${lines(found)} lines taken in.`]);
+      if (found == null || found.length > LONGEST || found.includes("\0")) return say(["这不是一份 Python 文件，没有载入。", "This is not a Python file, so it was not loaded."]);
+      replace(found, [`载入了 ${lines(found)} 行。`, `Loaded ${lines(found)} lines.`]);
     };
 
     let asked = null;
@@ -217,7 +217,7 @@ ${markup(id, `<code>${NAME}</code>`, "")}
       if (!other && asked) ask.hidden = true; // answered in another box of this page
       if (other && other !== asked) {
         const theirs = other, count = lines(theirs.text);
-        question([`另一个标签页里改过这份文件（${count} 行）。留哪一份？另一份之后还可以换回来。`, `Another tab has changed the file (it has ${count} lines). Which one shall stay? You can put the other one back afterwards.`],
+        question([`另一个标签页里改过这份文件（${count} 行）。留哪一份？另一份之后还可以换回来。`, `Another tab has changed the file (it has ${count} lines). Which one do you want to keep? You can put the other one back afterwards.`],
           ["用那一份", "Take that one"], ["留着这一份", "Keep this one"], (yes) => {
             other = null;
             asked = null;

@@ -16,10 +16,10 @@ _INTRODUCTION = Bilingual(
     "把每个函数写完，运行它下面的 `check`：写得不对时，它会说错在哪个输入上、可以往哪儿想。"
     "可以反复运行。交上来的以最后一次为准；评分时会再抽新的输入，所以别写死结果。"
     "辅助函数写在哪个单元格都行，只要从上到下能一次运行完。",
-    "Complete each function and run the `check` below it: while something is wrong, it says on"
-    " which input, and what helps. Run it as often as you like. What stands here at the end counts;"
-    " the inputs are drawn anew for the grade, so a table of results will not do. Put helper"
-    " functions wherever you like, as long as the notebook runs from top to bottom.",
+    "Complete each function and run the `check` below it: if something is wrong, it says on which"
+    " input, and what helps. Run it as often as you like; your last version counts. For the grade"
+    " the inputs are drawn anew, so do not write results down as constants. Put helper functions"
+    " wherever you like, as long as the notebook runs from top to bottom.",
 )
 _STUB = Bilingual("在这里写", "write it here")
 

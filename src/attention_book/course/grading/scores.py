@@ -13,7 +13,7 @@ from attention_book.foundations.bilingual import Bilingual
 _HEADS = {
     "notebook": Bilingual("笔记本", "notebook"),
     "points": Bilingual("得分", "points"),
-    "leans": Bilingual("用了包里的函数", "leans on"),
+    "leans": Bilingual("用了包里的函数", "package functions used"),
     "remarks": Bilingual("请看一眼", "remarks"),
     "seconds": Bilingual("用时（秒）", "seconds"),
 }
@@ -116,7 +116,7 @@ def page(
         parts.append(f"<h2>{html.escape(name)}</h2><p>{html.escape(task)}</p>")
         parts.append(f"<pre>{html.escape(text)}</pre>")
     if remarks := _remarks(report, language):
-        parts.append(f"<h2>{said('其他', 'Besides')}</h2><ul>")
+        parts.append(f"<h2>{said('其他', 'Also')}</h2><ul>")
         parts += [f"<li>{html.escape(each)}</li>" for each in remarks]
         parts.append("</ul>")
     return "\n".join([*parts, "</body></html>", ""])

@@ -165,9 +165,8 @@ def _write(path: Path, cell: str, step: int, *, replace: bool) -> FileVerdict | 
         _say(
             f"`{FILE}` 已经写到第 {reached(old)} 步，里面的 {names} 没有动。"
             f"真要换成这一格里的，第一行写成 `%%own_file {step} --replace`。",
-            f"`{FILE}` has reached step {reached(old)}, and its {names} was left alone. To"
-            f" replace it by what this cell has, begin the cell with"
-            f" `%%own_file {step} --replace`.",
+            f"`{FILE}` has reached step {reached(old)}, and the file kept its own {names}. To use"
+            f" what this cell has instead, begin the cell with `%%own_file {step} --replace`.",
         )
     if found.text == old:
         return None
@@ -176,7 +175,7 @@ def _write(path: Path, cell: str, step: int, *, replace: bool) -> FileVerdict | 
         names = ", ".join(f"`{each}`" for each in found.replaced)
         _say(
             f"{names} 换成了这一格里的；先前的整份文件在 `{BEFORE}`。",
-            f"{names} replaced; the whole file as it was is in `{BEFORE}`.",
+            f"Replaced: {names}. The whole file as it was is in `{BEFORE}`.",
         )
     path.write_text(found.text, encoding="utf8")
     return None

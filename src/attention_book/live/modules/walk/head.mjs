@@ -38,7 +38,7 @@ export function oneHead(view, act) {
     svg("text", { class: "live-number live-strong", x: at[2] + 4, y: y + 26 }, `Σ = ${plain(weights.reduce((a, b) => a + b, 0))}`),
     strip(piece(look.joined[here]), { x: at[3], y: y + 4, width: room, height: 36, top, kind: "look" }));
   const adds = plain(length(look.alone[head][here]), 1);
-  const note = wrapped([`这 ${size} 个数乘输出矩阵，得到长 ${adds} 的一份，加进向量。`, `These ${size} numbers times the output matrix add a part of length ${adds}.`], 6, y + 60, table - 6, { class: "live-muted walk-small" }, 12);
+  const note = wrapped([`这 ${size} 个数乘输出矩阵，得到长 ${adds} 的一份，加进向量。`, `Multiplied by the output matrix, these ${size} numbers add a vector of length ${adds}.`], 6, y + 60, table - 6, { class: "live-muted walk-small" }, 12);
   shapes.push(note.shapes);
   y += 52 + note.height;
   const beside = matrices(view, act, { look, names, count, left: phone ? 0 : table + 34, top: phone ? y + 10 : 44 });

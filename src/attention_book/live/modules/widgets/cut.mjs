@@ -27,8 +27,8 @@ const address = {
 };
 
 const HINT = ["一个小模型译出了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
-  "A small model translated this: the wider a ribbon, the more a word looks there. Cut a look and watch the translation change its mind."];
-const TITLE = ["一句话和它的译文；带子越宽，译词看源词看得越多", "A sentence and its translation; the wider a ribbon, the more the word looks there"];
+  "A small model translated this sentence. The wider a ribbon, the more a word looks there. Cut a look, and watch the translation change its mind."];
+const TITLE = ["一句话和它的译文；带子越宽，译词看源词看得越多", "A sentence and its translation; the wider a ribbon, the more a word looks there"];
 const PRESS = {
   source: ["回车：谁也不许看这个词", "Enter: no word may look at this one"],
   target: ["回车：这个词不许看原文", "Enter: this word may not look at the source"],

@@ -39,18 +39,18 @@ class Walk {
     this.bar = el("progress", { hidden: true });
     this.frame = el("div", { class: "live-frame walk-frame", role: "group", "aria-labelledby": label, pointerdown: () => this.reach(),
       click: (event) => { if (!this.view) this.pressed(event.target.closest("[data-part]")?.dataset.part); } });
-    this.less = button("", () => this.do((view) => write(view, -1)), say(["收回一个词", "Take one back"]));
+    this.less = button("", () => this.do((view) => write(view, -1)), say(["收回一个词", "Take a word back"]));
     this.more = button("", () => this.do((view) => write(view, 1)));
     this.again = button("", () => this.set({ ...this.start, text: this.state().text, ...(this.storyOf(this.state().text) ?? {}) }), say(["从头看", "Start over"]));
     this.link = button("", () => this.copyLink(), say(["复制链接", "Copy link"]));
     this.table = el("div", { class: "live-scroll", tabindex: 0, role: "group", "aria-labelledby": label });
-    this.details = el("details", { toggle: () => this.writeTable() }, el("summary", {}, say(["全程一览", "The whole way in numbers"])), this.table);
+    this.details = el("details", { toggle: () => this.writeTable() }, el("summary", {}, say(["全程一览", "All stations in numbers"])), this.table);
     this.figure = el("div", { class: "live walk", keydown: (event) => this.key(event), focusin: () => this.reach() },
       el("div", { class: "walk-lines" }, this.lines.enc.element, this.lines.dec.element),
       el("div", { class: "walk-bar" }, el("div", { class: "walk-where" }, this.path, this.out, this.closer), el("div", { class: "walk-station" }, this.back, this.title, this.on)),
       this.sentence, this.status, this.bar, this.frame,
       el("div", { class: "live-row walk-foot live-controls" }, this.less, this.more, this.again, this.link),
-      el("p", { class: "live-note walk-keys" }, say(["键盘：← → 下一站 · ↑ ↓ 选词、头或行 · Enter 放大 · Esc 退回", "Keys: ← → stations · ↑ ↓ word, head or row · Enter closer · Esc back out"])),
+      el("p", { class: "live-note walk-keys" }, say(["键盘：← → 下一站 · ↑ ↓ 选词、头或行 · Enter 放大 · Esc 退回", "Keys: ← → previous or next station · ↑ ↓ word, head or row · Enter closer · Esc back out"])),
       this.form(), this.details);
     const drawn = [...root.querySelectorAll(".walk-frame > svg")];
     drawn.forEach((svg) => svg.setAttribute("aria-labelledby", label));
@@ -173,7 +173,7 @@ class Walk {
     const last = shown.path.length - 1;
     this.path.replaceChildren(...shown.path.flatMap((name, n) => [n ? el("span", { "aria-hidden": "true", class: "live-muted" }, "›") : [],
       n === last ? el("span", { "aria-current": "location" }, both(name)) : el("button", { type: "button", click: () => this.set(n ? { level: n, pick: AUTO } : { at: "", level: 0, pick: AUTO }) }, both(name))]).flat());
-    for (const [button, can, name] of [[this.out, "out", ["退回一级", "Back out"]], [this.closer, "closer", ["放大", "Closer"]], [this.back, "back", ["上一站", "Station before"]],
+    for (const [button, can, name] of [[this.out, "out", ["退回一级", "Back out"]], [this.closer, "closer", ["放大", "Closer"]], [this.back, "back", ["上一站", "Previous station"]],
       [this.on, "on", ["下一站", "Next station"]], [this.more, "more"], [this.less, "less"]]) {
       button.disabled = !shown.can[can];
       if (name) button.setAttribute("aria-label", spoken(name));
