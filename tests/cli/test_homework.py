@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from attention_book.cli import homework
 from attention_book.cli.errors import ExitCode
 from attention_book.cli.homework import STOPS
 from attention_book.course.grading.chapters import CHAPTERS
@@ -56,6 +57,17 @@ def test_a_private_file_that_fails_is_named(say, alone):
     found = say("course grade . --out s.csv --private own.py")
     assert found.code == ExitCode.DATA
     assert "ZeroDivisionError" in found.err
+
+
+@pytest.mark.skipif(len(ways()) < 2, reason="children are forked on Linux alone")
+def test_where_nothing_confines_it_is_refused(say, alone, monkeypatch):
+    Path("a.ipynb").write_text('{"cells": []}', encoding="utf8")
+    monkeypatch.setattr(homework, "unconfined", lambda _: {"landlock": "no: OSError: too old"})
+    found = say("course grade . --out s.csv --way fork")
+    assert found.code == ExitCode.MACHINE
+    assert "too old" in found.err
+    assert not Path("s.csv").exists()
+    assert say("course grade . --out s.csv --way fork --trust-the-notebooks").code == 0
 
 
 @pytest.mark.skipif(len(ways()) < 2, reason="children are forked on Linux alone")

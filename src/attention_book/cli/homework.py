@@ -18,7 +18,7 @@ from attention_book.course.exercises import EXERCISES
 from attention_book.course.grading.assign import assignment, written
 from attention_book.course.grading.chapters import CHAPTERS
 from attention_book.course.grading.folder import Plan, graded, private_exercises
-from attention_book.course.grading.grader import Clock, Report
+from attention_book.course.grading.grader import Clock, Report, unconfined
 from attention_book.course.grading.jail import Settings, ways
 from attention_book.course.grading.notebooks import notebooks_in
 from attention_book.course.grading.scores import names_in, page, points, table
@@ -303,6 +303,7 @@ def grade(
         book=not without_book,
         clock=Clock(notebook=time_limit),
         jobs=jobs or os.cpu_count() or 1,
+        trusted=trust_the_notebooks,
     )
     names = names_in(reports, names)
     language = chosen_language() or "en"
@@ -341,6 +342,7 @@ def _graded(
     book: bool,
     clock: Clock,
     jobs: int,
+    trusted: bool,
 ) -> list[Report]:
     """Grade all notebooks, with a line for each."""
     reports = []
@@ -353,6 +355,9 @@ def _graded(
             fonts=warm_fonts(Path(made) / "fonts"),
             data=str(Path(data).resolve()) if data else "",
         )
+        if not trusted and (missing := unconfined(settings)):
+            what = "; ".join(f"{layer}: {why}" for layer, why in missing.items())
+            raise Failure(ExitCode.MACHINE, f"{_BARE.zh}（{what}）", f"{_BARE.en} ({what})")
         plan = Plan(settings, clock, seeds, private)
         for done, total, report in graded(folder, plan, results_of(out), workers=jobs):
             passed, handed = sum(r.passed for r in report.last().values()), len(report.last())

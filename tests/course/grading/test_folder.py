@@ -13,7 +13,7 @@ from student_notebooks import make, make_broken, notebook
 from attention_book.course.exercises.core import exercise, probe, wrong
 from attention_book.course.grading import folder as whole
 from attention_book.course.grading.folder import Plan, private_exercises
-from attention_book.course.grading.grader import Clock, Grader, Report, Result
+from attention_book.course.grading.grader import Clock, Grader, Report, Result, unconfined
 from attention_book.course.grading.jail import Settings
 from attention_book.course.grading.notebooks import NotANotebook, cells_of, notebooks_in
 from attention_book.course.grading.scores import names_in, page, table
@@ -65,6 +65,17 @@ def test_marks_are_the_expected_ones_and_a_second_run_asks_nobody_again(tmp_path
     changed.write_text(notebook(["1"]), encoding="utf8")
     with pytest.raises(AssertionError, match="graded again"):
         list(whole.graded(tmp_path / "handed in", plan, tmp_path / "results"))
+
+
+@on_linux
+def test_a_layer_that_fails_is_told(monkeypatch):
+    settings = Settings(view(), WAY)
+    assert unconfined(settings) == {}
+    monkeypatch.setattr(
+        Grader, "grade_cells", lambda *_: Report("x", confined={"landlock": "no: OSError"})
+    )
+    wanted = {} if WAY == "bwrap" else {"landlock": "no: OSError", "seccomp": "no"}
+    assert unconfined(settings) == wanted
 
 
 @on_linux

@@ -197,6 +197,19 @@ class Grader:
         return Bilingual(zh, en).text(self._terms.language)
 
 
+def unconfined(settings: Settings) -> dict[str, str]:
+    """Return the layers that should confine a child of these settings and do not, and why.
+
+    Bubblewrap confines by itself; without it, Landlock and seccomp have to.
+    """
+    grader = Grader(settings)
+    told = grader.grade_cells(["pass"], "probe").confined
+    grader.close()
+    needed = () if settings.way == "bwrap" and told else ("landlock", "seccomp")
+    found = {layer: told.get(layer, "no") for layer in needed}
+    return {layer: why for layer, why in found.items() if why.startswith("no")}
+
+
 class _Attempt:
     """One run of a notebook, up to its end or to what ends it.
 
