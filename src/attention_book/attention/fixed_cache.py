@@ -46,7 +46,7 @@ class FixedKVCache(KVCache):
 
     @property
     def dropped(self) -> int:
-        """How many keys are gone: none where the whole memory is seen."""
+        """How many keys are gone; none where the whole memory is seen."""
         return 0 if isinstance(self.position, Tensor) else super().dropped
 
     def extend(self, *new: Tensor) -> tuple[Tensor, ...]:

@@ -56,7 +56,7 @@ class Places(NamedTuple):
 
     @property
     def is_on_device(self) -> bool:
-        """Whether the offset is a tensor, which is not read: any query may be meant."""
+        """Whether the offset is a tensor. It is not read then, so any query may be meant."""
         return isinstance(self.offset, Tensor)
 
     def keys(self, device: Device = None) -> Int[Tensor, " key"]:

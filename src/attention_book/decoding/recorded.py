@@ -17,7 +17,7 @@ from attention_book.models.evaluating import evaluating
 class RecordedStep:
     """A model's step, recorded on a GPU where it is first made, then replayed; elsewhere computed.
 
-    Every call goes on by one token. The law: as :meth:`step` of the model itself, up to rounding,
+    Every call goes on by one token. The law: as ``step`` of the model itself, up to rounding,
     since the whole memory is compared and its end hidden.
 
     Args:
