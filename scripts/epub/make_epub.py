@@ -68,9 +68,9 @@ WORDS = {
         "edition": "Version {}, made from the site.",
         "web": "The site is interactive, has the evidence for every number, the code of every "
         "plot, and notebooks to run: ",
-        "font": "The font of formulas is cut from Latin Modern Math (GUST Font License).",
-        "summary": "All figures are described in words, formulas are MathML, contents and links "
-        "lead everywhere; live figures are shown as they begin.",
+        "font": "The font of the formulas is a subset of Latin Modern Math (GUST Font License).",
+        "summary": "All figures are described in words, formulas are MathML, and the table of "
+        "contents and the links work; live figures are shown as they begin.",
         "contents": "Contents",
         "cover": "Cover",
         "text": "Text",

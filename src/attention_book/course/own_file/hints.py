@@ -160,7 +160,7 @@ HINTS: Mapping[str, Bilingual] = {
     ),
     "scale-twice": Bilingual(
         "√d 除了两次：`scaled_dot_product` 里已经除过一次。",
-        "Divided by √d twice: `scaled_dot_product` has done it.",
+        "This divides by √d twice: `scaled_dot_product` has done it already.",
     ),
     # step 5
     "no-own-share": Bilingual(
@@ -240,7 +240,7 @@ HINTS: Mapping[str, Bilingual] = {
     # step 7
     "look-without-mask": Bilingual(
         "`mask` 没有交给 `attention_pooling`：连填充也看了。",
-        "`mask` is not handed on to `attention_pooling`: padding is looked at.",
+        "`mask` is not handed on to `attention_pooling`, so padding gets weight.",
     ),
     "look-no-pairs": Bilingual(
         "一个 s 要跟 m 个 h 相加：给 `W_q(s)` 加一个轴，(B, 1, d)。",
@@ -291,7 +291,7 @@ HINTS: Mapping[str, Bilingual] = {
     ),
     "split-interleaved": Bilingual(
         "每个头要相邻的一段，不是每隔几个取一个。",
-        "A head takes neighbouring numbers, not every other one.",
+        "A head takes neighboring numbers, not every other one.",
     ),
     "split-without-transpose": Bilingual(
         "头的轴要在词的轴前面：换一次轴。",

@@ -63,7 +63,7 @@ function atStation(view) {
   const { found, station, here } = view, { side, kind } = station, me = quote(own(found, side)[here]), now = passing(found, station, here), added = now.added ? plain(length(now.added), 1) : "";
   if (isLook(kind)) {
     const [what, weight] = most(view, meanRow(sublayer(found, station), here)), zh = `（${weight}，${found.heads} 个头平均）`, en = `(${weight}, the mean of ${found.heads} heads)`;
-    const looks = side === "enc" ? [`${me}看整个源句`, `${me} looks at the whole source`] : kind === "self" ? [`${me}只看已经写下的词`, `${me} looks only at words already written`] : [`${me}回头看源句`, `${me} looks back at the source`];
+    const looks = side === "enc" ? [`${me}看整个源句`, `${me} looks at the whole source`] : kind === "self" ? [`${me}只看已经写下的词`, `${me} looks only at what is already written`] : [`${me}回头看源句`, `${me} looks back at the source`];
     return [`${looks[0]}，最多看${what}${zh}。看到的加进它的向量，这一份长 ${added}。`, `${looks[1]}, most at ${what} ${en}. What it finds, a vector of length ${added}, is added to its own.`];
   }
   if (kind === "embed") return [`${me}变成 ${found.size} 个数：词嵌入表里它那一行，乘以 √${found.size} = ${short(Math.sqrt(found.size))}。`,
