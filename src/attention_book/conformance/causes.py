@@ -136,7 +136,7 @@ CAUSES: Mapping[str, Bilingual] = MappingProxyType(
         ),
         "residual-lost": Bilingual(
             "残差断了：子层输出为 0 时，输入到不了输出",
-            "the residual path is cut: where the sublayers are silent, the input is lost",
+            "the residual path is cut: where the sublayers output 0, the input is lost",
         ),
         "mask-ignored-when-causal": Bilingual(
             "内置因果性时，另给的掩码被忽略",

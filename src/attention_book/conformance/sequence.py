@@ -504,9 +504,11 @@ class SequenceLaws(Laws):
     @law("子层输出为 0 时，输入仍到达输出。")
     @torch.no_grad()
     def residual(self) -> Breach | None:
-        """Where its sublayers are silent, its input still reaches the output."""
+        """Where its sublayers output 0, its input still reaches the output."""
         if self.sequence.silent is None:
-            raise DoesNotApply("没有给出子层输出为 0 的调用", "no silent sublayers given")
+            raise DoesNotApply(
+                "没有给出子层输出为 0 的调用", "no call with sublayers that output 0"
+            )
         x = self.inputs(1, 2)
         before, after = (first_of(self.sequence.silent(y)) for y in (x, self.changed(x, 0)))
         if moved(after[:, 0], before[:, 0]):
