@@ -105,7 +105,8 @@ def test_in_a_browser(
     page = watch(context.new_page())
     page.goto(f"{base_url}/masks.html?lang={language}")
     for number, cell in enumerate(page.locator(".py-cell").all()):
-        shown = "\n".join(each.inner_text() for each in cell.locator(".cell_output pre").all())
+        # What lies far below is not laid out yet, and has no inner text.
+        shown = "\n".join(each.text_content() for each in cell.locator(".cell_output pre").all())
         cell.locator(".py-change").click()
         cell.locator(".py-run").click()
         cell.locator(".py-stop").wait_for(state="hidden", timeout=120_000)

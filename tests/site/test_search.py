@@ -50,7 +50,7 @@ def planted(page: Any, places: list[list[Any]], **heads: Any) -> None:
         ("掩码", "masks.html"),  # two characters
         ("填充", "masks.html"),
         ("注意力", "attention-cues.html"),
-        ("掩码实验室", "masks.html"),  # a phrase of a heading
+        ("谁可以看谁", "masks.html"),  # a phrase of a heading
         ("masks", "masks.html"),
         ("masking", "masks.html"),  # another form of the word
         ("queries", "attention-cues.html"),

@@ -324,7 +324,7 @@ def test_without_scripts_the_page_says_what_it_would_do(visit: Any) -> None:
 def test_the_contents_show_how_far_a_reader_is(visit: Any, choices: list[Question]) -> None:
     name, page_name = choices[0].name, choices[0].page
     page = visit("intro", answered(name))
-    (ring,) = page.locator(".question-ring:has(svg)").all()
+    (ring,) = page.locator(".bd-sidebar-primary .question-ring:has(svg)").all()
     count = sum(each.page == page_name for each in choices)
     said = re.search(r"1 of (\d+) questions answered, 1 due", ring.inner_text())
     assert said

@@ -50,8 +50,10 @@ def make_boxes(app: Sphinx, doctree: nodes.document) -> None:
     path = Path(app.env.doc2path(app.env.docname))
     names = names_of(path)
     checks = cells.mark(doctree, names)
-    written = {found[1] for call in checks if (found := CHECK.search(call))}
-    for exercise in filter(is_exercise, list(doctree.findall(nodes.Element))):
+    exercises = list(filter(is_exercise, list(doctree.findall(nodes.Element))))
+    told = [*checks, *(each.astext() for each in exercises)]
+    written = {found[1] for text in told if (found := CHECK.search(text))}
+    for exercise in exercises:
         listing = next(filter(is_checked, exercise.findall(nodes.literal_block)), None)
         if listing is None:
             listing = stub(doctree, exercise, written)
@@ -108,7 +110,9 @@ def is_checked(listing: nodes.Node) -> bool:
 def stub(
     doctree: nodes.document, exercise: nodes.Element, written: set[str]
 ) -> nodes.literal_block | None:
-    """Return what to begin an exercise with that shows no listing, and is ``written`` in no cell.
+    """Return what to begin an exercise with that shows no listing.
+
+    A check that only its solution speaks of may be ``written`` in a cell or another exercise.
 
     It is the function of its solution that is checked, without its body. Where only the solution
     speaks of the check, it is the function that the text shows and the solution finds at fault.
