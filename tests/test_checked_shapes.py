@@ -21,7 +21,8 @@ def test_every_module_but_the_grammars_is_checked() -> None:
     }
     grammar = "attention_book.text.grammar"
     assert grammar in unchecked
-    assert {name for name in unchecked if not name.startswith(grammar)} == {"attention_book.text"}
+    others = {name for name in unchecked if not name.startswith(grammar)}
+    assert others == {"attention_book.text", "attention_book.pytest_plugin"}  # without tensors
 
 
 def test_a_shape_that_is_not_declared_is_refused() -> None:

@@ -7,9 +7,12 @@ import shlex
 import shutil
 import signal
 import tomllib
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
 import attention_book
@@ -242,6 +245,14 @@ PACKAGE = Path(attention_book.__file__).parent
 OTHERS = {"--nproc-per-node"}
 
 
+def every_command(group: Any) -> Iterator[Any]:
+    """The commands of a group, and theirs."""
+    for command in group.commands.values():
+        yield command
+        if isinstance(command, click.Group):
+            yield from every_command(command)
+
+
 def said() -> list[tuple[str, str]]:
     """Every text of the command and of what it works with, with its place."""
     found = []
@@ -255,7 +266,7 @@ def said() -> list[tuple[str, str]]:
 
 def test_every_option_and_command_that_is_named_exists() -> None:
     """The kind: each text there is, help and errors, in both languages."""
-    commands = [program, *program.commands.values()]
+    commands = [program, *every_command(program)]
     known = {name for each in commands for p in each.params for name in p.opts} | OTHERS
     missing = []
     for place, text in said():

@@ -38,7 +38,8 @@ def by_the_fault(exercise, fault):
 
     if exercise == "masked-softmax":
         scores, mask = drawn(4, 5), torch.rand(4, 5, generator=generator) < 0.6
-        mask[:, 0], mask[3] = True, "rows" not in fault
+        mask[:, 0], mask[:, 1] = True, False  # no row is empty, inverted or not
+        mask[3] &= "rows" not in fault
         q, unit = drawn(1, 1, 4, 2), torch.eye(5)[None, None]
         out = attend(
             q, unit, unit, mask[None, None], score=lambda q, k: scores[None, None], fault=fault

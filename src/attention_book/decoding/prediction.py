@@ -124,10 +124,10 @@ def draw(
     It is the draw of ``torch.multinomial``, number for number, without its check, for which a GPU
     would be waited for: of numbers that are no probabilities any word may come.
 
-    >>> torch.multinomial(torch.tensor([[0.2, 0.8]]), 1, generator=torch.Generator().manual_seed(1))
-    tensor([[1]])
-    >>> draw(torch.tensor([[0.2, 0.8]]), torch.Generator().manual_seed(1))
-    tensor([1])
+    >>> shares = torch.tensor([[0.2, 0.8], [0.5, 0.5]])
+    >>> theirs = torch.multinomial(shares, 1, generator=torch.Generator().manual_seed(1))
+    >>> torch.equal(draw(shares, torch.Generator().manual_seed(1)), theirs[:, 0])
+    True
     """
     lots = torch.empty_like(probabilities).exponential_(generator=generator)
     return (probabilities / lots).argmax(dim=-1)

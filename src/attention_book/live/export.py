@@ -46,14 +46,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     torch.set_num_threads(1)
     for name in given.names:
-        print(export(trained(name), given.folder))
+        print(export(trained(name), given.folder, cuts=True))
 
 
-def export(found: Exported, folder: Path) -> Path:
+def export(found: Exported, folder: Path, *, cuts: bool = False) -> Path:
     """Write the files of a trained model, each whole or not at all; return the binary one.
 
     What a killed export of the same model left over is removed. Only one at a time may write
     into a folder.
+
+    Args:
+        found: The model.
+        folder: Where to.
+        cuts: Also writes the sentences that show what a cut look does, for the book's build.
 
     Raises:
         ValueError: if a weight is too large for half precision.
@@ -70,12 +75,12 @@ def export(found: Exported, folder: Path) -> Path:
         f"{name}.js": f'{call}("model", "{name}", "{encoded}");\n'.encode(),
         f"{name}.example.js": f'{call}("example", "{name}", {compact(shown)});\n'.encode(),
     }
-    if not isinstance(found, OpenVocabulary):
+    if cuts and not isinstance(found, OpenVocabulary):
         sentences = telling_sentences(found, model, short_sentences(found, model))
         about = {key: shown[key] for key in ("name", "source", "target", "capitals", "bytes")}
         layers, heads, *_ = seen_by(found, model, ("a",), ["<eos>"])["cross"].shape
-        cuts = about | {"layers": layers, "heads": heads, "sentences": sentences}
-        files[f"{name}.cuts.json"] = compact(cuts).encode()
+        told = about | {"layers": layers, "heads": heads, "sentences": sentences}
+        files[f"{name}.cuts.json"] = compact(told).encode()
     for each, content in files.items():
         remove_parts(folder, each)
         write_whole(folder / each, content)

@@ -14,8 +14,8 @@ DARK = ("#14181e", "#a3246f", "#ffb3dc")
 def weight_ramp(*, dark: bool = False) -> LinearSegmentedColormap:
     """Return the colors of weights from 0 to 1 as a Matplotlib color map.
 
-    >>> weight_ramp()(0.0, bytes=True)
-    (253, 242, 248, 255)
+    >>> [int(part) for part in weight_ramp()(0.0, bytes=True)]
+    [253, 242, 248, 255]
     """
     return LinearSegmentedColormap.from_list("attention_weight", DARK if dark else LIGHT)
 

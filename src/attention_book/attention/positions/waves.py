@@ -87,5 +87,8 @@ class WavePositions(Positions):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         moved = super()._apply(fn, recurse)
-        self.phases.move(fn(torch.empty(0, device=self.phases.parts.device)).device)
+        # Where the module goes is seen on a tensor; one without numbers could not be copied.
+        here = self.phases.parts.device
+        place = torch.device("cpu") if here.type == "meta" else here
+        self.phases.move(fn(torch.empty(0, device=place)).device)
         return moved
