@@ -326,7 +326,7 @@ def test_the_contents_show_how_far_a_reader_is(visit: Any, choices: list[Questio
     page = visit("intro", answered(name))
     (ring,) = page.locator(".bd-sidebar-primary .question-ring:has(svg)").all()
     count = sum(each.page == page_name for each in choices)
-    said = re.search(r"1 of (\d+) questions answered, 1 due", ring.inner_text())
+    said = re.search(r"1 of (\d+) questions answered, 1 due", ring.text_content())
     assert said
     assert int(said[1]) >= count
     page.locator(".question-badge a").click()

@@ -15,7 +15,7 @@
 
   const near = new IntersectionObserver((seen) => seen.forEach(({ isIntersecting, target }) => {
     if (isIntersecting) { near.unobserve(target); open(target); }
-  }), { rootMargin: "0px 0px 100%" }); // what grows above would push away the place that one jumped to
+  }), { rootMargin: "0px 0px 100%" });
   every(".page-python[data-name]", (box) => near.observe(box));
   const offer = (zh, en) => (box) => {
     const button = document.createElement("button");

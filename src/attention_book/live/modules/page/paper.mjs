@@ -2,7 +2,7 @@
    book is built. `outerHTML` is all that anybody asks of its elements. */
 
 const VOID = new Set(["input", "br", "hr", "img"]);
-const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+const escaped = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 class Element {
   constructor(tag) { Object.assign(this, { tag, attributes: new Map(), children: [] }); }
