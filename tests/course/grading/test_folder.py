@@ -14,7 +14,7 @@ from attention_book.course.exercises.core import exercise, probe, wrong
 from attention_book.course.grading import folder as whole
 from attention_book.course.grading.folder import Plan, private_exercises
 from attention_book.course.grading.grader import Clock, Grader, Report, Result, unconfined
-from attention_book.course.grading.jail import Settings
+from attention_book.course.grading.jail import Settings, _without
 from attention_book.course.grading.notebooks import NotANotebook, cells_of, notebooks_in
 from attention_book.course.grading.scores import names_in, page, table
 
@@ -65,6 +65,18 @@ def test_marks_are_the_expected_ones_and_a_second_run_asks_nobody_again(tmp_path
     changed.write_text(notebook(["1"]), encoding="utf8")
     with pytest.raises(AssertionError, match="graded again"):
         list(whole.graded(tmp_path / "handed in", plan, tmp_path / "results"))
+
+
+def test_nothing_that_may_be_read_leads_to_what_is_hidden(tmp_path):
+    hidden = tmp_path / "env" / "lib" / "site-packages" / "attention_book"
+    neighbor = hidden.with_name("torch")
+    for folder in (hidden / "course", neighbor, tmp_path / "env" / "bin"):
+        folder.mkdir(parents=True)
+    (tmp_path / "env" / "lib64").symlink_to("lib")
+    (hidden.with_name("book")).symlink_to(hidden / "course")
+    read, listed = _without(hidden, [tmp_path / "env", hidden.parent, tmp_path / "env" / "bin"])
+    assert read == sorted(map(str, (neighbor, tmp_path / "env" / "bin")))
+    assert listed == sorted(map(str, (hidden.parents[2], hidden.parents[1], hidden.parents[0])))
 
 
 @on_linux

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -94,20 +94,26 @@ def readable(hidden: Path) -> tuple[list[str], list[str]]:
     """
     wanted = {sys.prefix, sys.base_prefix, "/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache"}
     wanted |= {p for p in sys.path if p.endswith(("site-packages", "dist-packages"))}
-    whole, listed = set(), set()
-    for root in {Path(os.path.realpath(each)) for each in wanted if os.path.exists(each)}:
+    roots = {Path(os.path.realpath(each)) for each in wanted if os.path.exists(each)}
+    return _without(hidden, roots)
+
+
+def _without(hidden: Path, roots: Iterable[Path]) -> tuple[list[str], list[str]]:
+    whole: set[Path] = set()
+    listed: set[Path] = set()
+    for root in roots:
         if not hidden.is_relative_to(root):
-            whole.add(str(root))
+            whole.add(root)
             continue
         place = root
         for part in hidden.relative_to(root).parts:
-            listed.add(str(place))
-            whole |= {str(each) for each in place.iterdir() if each.name != part}
+            listed.add(place)
+            whole |= set(place.iterdir())
             place = place / part
-    inside = str(hidden) + os.sep
-    return sorted(each for each in whole if each != str(hidden) and not each.startswith(inside)), (
-        sorted(listed)
-    )
+    # A link (lib64 to lib, say) leads to the folder as well as its name does.
+    shown = (each for each in whole if not hidden.is_relative_to(each.resolve()))
+    inside = (each for each in shown if not each.resolve().is_relative_to(hidden))
+    return sorted(map(str, inside)), sorted(map(str, listed))
 
 
 class Process(Protocol):
