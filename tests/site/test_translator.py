@@ -206,7 +206,8 @@ def test_another_model_keeps_the_chosen_word(page: Page, base_url: str) -> None:
     lit = place.locator(".live-map-row.lit > text")
     expect(lit).not_to_have_text("regarde")
     place.locator(".live-words").nth(1).locator(".live-word", has_text="regarde").click()
-    place.locator("input[value=bahdanau-en-fr-1]").focus()  # a pointer would light what it is above
+    page.mouse.move(0, 0)  # a pointer would light what it is above
+    place.locator("input[value=bahdanau-en-fr-1]").focus()
     page.keyboard.press("Space")
     expect(place.locator("[data-key=head]")).to_have_count(0)  # it has no heads: it is shown
     expect(lit).to_have_text("regarde")
