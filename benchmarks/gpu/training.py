@@ -152,13 +152,7 @@ def their_llama(results: Results) -> Work:
         use_cache=False,
     )
     model = transformers.LlamaForCausalLM(config).to(results.device)
-    count = tokens[:, 1:].numel()
-    return Work(
-        model,
-        lambda m: _plain_loss(m(input_ids=tokens[:, :-1]).logits, tokens),
-        count,
-        _scores(size, count, tokens.shape[1] - 1),
-    )
+    return _work_of_hugging_face(model, tokens, size)
 
 
 def their_gpt2(results: Results) -> Work:
@@ -180,6 +174,10 @@ def their_gpt2(results: Results) -> Work:
         attn_pdrop=0.0,
     )
     model = transformers.GPT2LMHeadModel(config).to(results.device)
+    return _work_of_hugging_face(model, tokens, size)
+
+
+def _work_of_hugging_face(model: Any, tokens: Tensor, size: Any) -> Work:
     count = tokens[:, 1:].numel()
     return Work(
         model,
