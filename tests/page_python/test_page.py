@@ -109,7 +109,7 @@ def test_a_value_and_what_is_printed(box: Box) -> None:
     said = box.run("print('你好')\nfor i in range(3): print(i)\ntorch.arange(6).reshape(2, 3)")
     assert said.startswith("tensor([[0, 1, 2], [3, 4, 5]])")
     assert box.printed() == "你好\n0\n1\n2\n"
-    assert "there is nothing to show" in box.run("x = 1")
+    assert "There is nothing to show" in box.run("x = 1")
 
 
 def test_names_of_the_chapter_stand_ready(box: Box) -> None:
@@ -124,7 +124,7 @@ def test_names_of_the_chapter_stand_ready(box: Box) -> None:
         ("print(“a”)", "full-width or typographic character"),
         ("x = [1, 2\nprint(x)", "A bracket is never closed."),
         ("def f(x)\n    return x", "The colon at the end of the line is missing."),
-        ("if True:\n\tx = 1\n        y = 2", "mixes tabs and blanks"),
+        ("if True:\n\tx = 1\n        y = 2", "mixes tabs and spaces"),
         ("if True:\nx = 1", "the line below a colon is not indented"),
         ("masked", "This name is not defined here"),
         ("def f(n):\n    return f(n + 1)\nf(0)", "A function calls itself without end."),
