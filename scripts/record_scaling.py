@@ -45,7 +45,7 @@ def main() -> None:
     record: dict[str, Any] = {
         "name": options.to.stem,
         "command": f"python scripts/record_scaling.py train.en val.en {options.to.name}",
-        "made": _made(),
+        "made": made(),
         "settings": {**SETTINGS, "learning_rate": RATE},
         "runs": [],
     }
@@ -59,7 +59,7 @@ def main() -> None:
         if (width, budget, seed) in done:
             continue
         record["runs"].append(_trained(rows, held_rows, width, budget, seed))
-        options.to.write_text(_as_text(record), encoding="utf-8")
+        options.to.write_text(as_text(record), encoding="utf-8")
         print(record["runs"][-1], flush=True)
 
 
@@ -133,14 +133,14 @@ def _loss(model: LanguageModel, rows: Tensor) -> Tensor:
     return F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
 
 
-def _as_text(record: dict[str, Any]) -> str:
+def as_text(record: dict[str, Any]) -> str:
     """Return the record as JSON, one training a line."""
     head = json.dumps({name: value for name, value in record.items() if name != "runs"})
     runs = ",\n".join(json.dumps(run) for run in record["runs"])
     return f'{head[:-1]}, "runs": [\n{runs}\n]}}\n'
 
 
-def _made() -> list[dict[str, Any]]:
+def made() -> list[dict[str, Any]]:
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()
