@@ -6,11 +6,21 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.colors import to_rgb
 
 from attention_book.foundations import L
 from attention_book.plotting import heatmap, heatmaps
 from attention_book.plotting.heatmaps import BAR, LABELS
-from attention_book.plotting.style import DARK_TEXT, INK, LIGHT_TEXT, MAX_WIDTH, TICK_SIZE
+from attention_book.plotting.ramp import weight_color
+from attention_book.plotting.style import (
+    DARK_TEXT,
+    INK,
+    LIGHT_TEXT,
+    MAX_WIDTH,
+    ON_HIGH_WEIGHT,
+    ON_LOW_WEIGHT,
+    TICK_SIZE,
+)
 
 
 def color_bars(figure):
@@ -144,20 +154,42 @@ def test_values_are_as_large_as_the_ticks_and_zero_has_no_sign():
     assert {text.get_fontsize() for text in axes.texts} == {TICK_SIZE}
 
 
-def test_values_are_written_in_the_ink_that_stands_out():
-    axes = heatmap([[0.0, 1.0]], annotate=True)
-    assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
-        ("0.00", DARK_TEXT),
-        ("1.00", LIGHT_TEXT),
-    ]
+def contrast(color, ground):
+    def light(each):
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            for part in to_rgb(each)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
+
+    return max(light(color), light(ground)) / min(light(color), light(ground))
+
+
+def test_numbers_stand_out_on_every_weight_in_both_modes():
+    weights = np.linspace(0, 1, 60).reshape(6, 10)
+    axes = heatmap(weights, annotate=True)
+    # What the site makes of the two inks that follow the mode.
+    dark = {ON_LOW_WEIGHT: "#ffffff", ON_HIGH_WEIGHT: "#000000"}
+    for weight, text in zip(weights.flat, axes.texts, strict=True):
+        ink = text.get_color()
+        assert contrast(ink, weight_color(weight)) >= 4.5
+        assert contrast(dark.get(ink, ink), weight_color(weight, dark=True)) >= 4.5
+
+
+@pytest.mark.parametrize("cmap", ["Greys", "Blues", "RdBu_r"])
+def test_numbers_stand_out_on_other_colors(cmap):
+    axes = heatmap(np.linspace(0, 1, 60).reshape(6, 10), annotate=True, cmap=cmap)
+    for value, text in zip(np.linspace(0, 1, 60), axes.texts, strict=True):
+        assert text.get_color() in (DARK_TEXT, LIGHT_TEXT)
+        assert contrast(text.get_color(), axes.images[0].to_rgba(value)[:3]) >= 4.5
 
 
 def test_where_there_is_no_color_the_ink_is_that_of_the_page():
     axes = heatmap([[-np.inf, np.nan, 1.0]], annotate=True)
     assert [(text.get_text(), text.get_color()) for text in axes.texts] == [
-        ("-inf", DARK_TEXT),
+        ("-inf", ON_LOW_WEIGHT),
         ("nan", INK),
-        ("1.00", LIGHT_TEXT),
+        ("1.00", ON_HIGH_WEIGHT),
     ]
 
 

@@ -14,6 +14,7 @@ PARTS = (
     "website.notebooks",
     "website.launch_notebooks",
     "website.shell",
+    "website.typefaces",
     "website.slimming",
     "website.policy",
     "website.metadata",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from bilingual.nodes import LanguageInline
@@ -37,6 +38,7 @@ def depart_citation(translator: Any, node: nodes.citation) -> None:
         translator.body.append("</div>\n")
 
 
+_CHINESE = re.compile("[\u3400-\u9fff]")
 #: A cell with more Chinese than this is read as a sentence, and on a phone keeps room for one.
 FEW_CHARACTERS = 8
 
@@ -114,6 +116,13 @@ def unique_ids(app: Sphinx, doctree: nodes.document) -> None:
             section["ids"] = [f"{label}-content"]
 
 
+def latin_in_italics(app: Sphinx, doctree: nodes.document) -> None:
+    """Tell stressed words that no Chinese letter is in: dots below are for Chinese alone."""
+    for stressed in doctree.findall(nodes.emphasis):
+        if not _CHINESE.search(stressed.astext()):
+            stressed["classes"].append("latin")
+
+
 def no_links_to_files(app: Sphinx, doctree: nodes.document) -> None:
     """Leave "file:line" in a text as it is: docutils takes it for an address."""
     for link in list(doctree.findall(nodes.reference)):
@@ -123,6 +132,7 @@ def no_links_to_files(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", unique_ids)
+    app.connect("doctree-read", latin_in_italics)
     app.connect("doctree-read", no_links_to_files)
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))

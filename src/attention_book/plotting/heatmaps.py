@@ -13,11 +13,14 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attention_book.foundations.labels import right_to_left, token_labels, visible_label
+from attention_book.plotting.ramp import WEIGHT_RAMP, weight_ramp
 from attention_book.plotting.style import (
     DARK_TEXT,
     INK,
     LIGHT_TEXT,
     MAX_WIDTH,
+    ON_HIGH_WEIGHT,
+    ON_LOW_WEIGHT,
     TICK_SIZE,
     Array,
     Numbers,
@@ -32,6 +35,10 @@ PANEL = 2.2
 CELL = 0.45
 BAR = 0.8
 LABELS = 0.6
+#: Begins the SVG ids of panels of weights: by it the site finds what has other colors in the dark.
+WEIGHTS = "weights"
+#: Where black and white stand out equally, against a ground of this luminance (WCAG).
+EQUAL = 0.179
 #: In a panel up to this width, in inches, numbers below five ticks would touch.
 NARROW = 1.0
 
@@ -43,7 +50,7 @@ def heatmaps(
     ylabel: str | None = None,
     titles: Sequence[str] | None = None,
     size: tuple[float, float] | None = None,
-    cmap: str | Colormap = "Reds",
+    cmap: str | Colormap = WEIGHT_RAMP,
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> NDArray[Any]:
@@ -57,7 +64,7 @@ def heatmaps(
         titles: one for each column of panels, or one for each panel.
         size: width and height of one panel in inches; all panels shrink
             together until they fit the width of a page.
-        cmap: name of a Matplotlib color map.
+        cmap: name of a Matplotlib color map; by default the book's own for weights.
         vmin: the value at the light end of the scale; by default 0, or the
             smallest value where that is negative.
         vmax: the value at the dark end; by default the largest.
@@ -92,7 +99,10 @@ def heatmaps(
             image = _draw(panel, grid[place], norm, cmap, ticks=5 if width > NARROW else 3)
             panel.set(title=names[place], xlabel=xlabel, ylabel=ylabel)
             panel.label_outer()
-        figure.colorbar(image, ax=axes, shrink=0.6)
+        bar = figure.colorbar(image, ax=axes, shrink=0.6)
+    if image.get_cmap().name == WEIGHT_RAMP:
+        for number, panel in enumerate([*axes.flat, bar.ax]):
+            panel.set_gid(f"{WEIGHTS}-{number}")
     return axes
 
 
@@ -106,7 +116,7 @@ def heatmap(
     xlabel: str | None = None,
     ylabel: str | None = None,
     size: tuple[float, float] | None = None,
-    cmap: str | Colormap = "Reds",
+    cmap: str | Colormap = WEIGHT_RAMP,
     vmin: float | None = None,
     vmax: float | None = None,
 ) -> Axes:
@@ -123,7 +133,7 @@ def heatmap(
         ylabel: what the rows are.
         size: width and height of the panel in inches; by default wide enough
             for the tokens, but no wider than a page.
-        cmap: name of a Matplotlib color map.
+        cmap: name of a Matplotlib color map; by default the book's own for weights.
         vmin: the value at the light end of the scale; by default 0, or the
             smallest value where that is negative.
         vmax: the value at the dark end; by default the largest.
@@ -249,16 +259,31 @@ def _slant_long_tokens(axes: Axes) -> None:
 
 
 def _write_values(axes: Axes, cells: Array) -> None:
-    colors = axes.images[0].to_rgba(cells)
     for (row, column), value in np.ndenumerate(cells):
-        red, green, blue, opacity = colors[row, column]
-        bright = 0.299 * red + 0.587 * green + 0.114 * blue > 0.5
-        color = DARK_TEXT if bright else LIGHT_TEXT
-        if opacity == 0:  # NaN has no color: the page shines through
-            color = INK
-        text = axes.text(column, row, in_cell(value), color=color, size=TICK_SIZE)
-        text.set(ha="center", va="center")
+        text = axes.text(column, row, in_cell(value), color=_ink(axes.images[0], value))
+        text.set(ha="center", va="center", size=TICK_SIZE)
     _part_touching_numbers(axes)
+
+
+def _ink(image: AxesImage, value: float) -> str:
+    """The color that stands out on a cell; on a weight's it does so in dark mode as well."""
+    *color, opacity = image.to_rgba(np.asarray(value))
+    if opacity == 0:  # NaN has no color: the page shines through
+        return INK
+    is_bright = _luminance(color) > EQUAL
+    if image.get_cmap().name != WEIGHT_RAMP:
+        return DARK_TEXT if is_bright else LIGHT_TEXT
+    *in_the_dark, _ = weight_ramp(dark=True)(image.norm(np.asarray(value)))
+    if is_bright:
+        return ON_LOW_WEIGHT
+    return ON_HIGH_WEIGHT if _luminance(in_the_dark) > EQUAL else LIGHT_TEXT
+
+
+def _luminance(color: Sequence[float]) -> float:
+    """The relative luminance of an sRGB color, as WCAG defines it."""
+    channels = np.asarray(color)
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def _part_touching_numbers(axes: Axes) -> None:

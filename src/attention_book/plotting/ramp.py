@@ -1,9 +1,14 @@
 """The one color of an attention weight: from the page's ground over magenta to the darkest.
 
-Live figures take the same three colors from ``live/modules/live.css``.
+Live figures take the same three colors from ``live/modules/live.css``, the book's drawings from
+``diagrams.css``; Matplotlib knows the ramp by the name ``attention_weight``.
 """
 
+import matplotlib as mpl
 from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+#: What Matplotlib calls the ramp.
+WEIGHT_RAMP = "attention_weight"
 
 #: Weight 0, one half, and 1, on white paper.
 LIGHT = ("#fdf2f8", "#a3246f", "#4a0d33")
@@ -17,7 +22,7 @@ def weight_ramp(*, dark: bool = False) -> LinearSegmentedColormap:
     >>> [int(part) for part in weight_ramp()(0.0, bytes=True)]
     [253, 242, 248, 255]
     """
-    return LinearSegmentedColormap.from_list("attention_weight", DARK if dark else LIGHT)
+    return LinearSegmentedColormap.from_list(WEIGHT_RAMP, DARK if dark else LIGHT)
 
 
 def weight_color(weight: float, *, dark: bool = False) -> str:
@@ -29,4 +34,6 @@ def weight_color(weight: float, *, dark: bool = False) -> str:
     return str(to_hex(weight_ramp(dark=dark)(weight)))
 
 
-__all__ = ["DARK", "LIGHT", "weight_color", "weight_ramp"]
+mpl.colormaps.register(weight_ramp(), force=True)  # again, where a notebook reloads the module
+
+__all__ = ["DARK", "LIGHT", "WEIGHT_RAMP", "weight_color", "weight_ramp"]

@@ -36,6 +36,9 @@ PAPER = "#ffffff"
 #: Text on a colored cell must stay as it is in dark mode, so it is not quite black or white.
 DARK_TEXT = "#010101"
 LIGHT_TEXT = "#fefefe"
+#: On a weight that is pale in light mode and dark in dark mode, and on one that is the reverse.
+ON_LOW_WEIGHT = "#020202"
+ON_HIGH_WEIGHT = "#fdfdfd"
 
 #: Lines differ in color and in their dashes, so that they can be told apart without color.
 LINE_COLORS = ("#3478d4", "#c9521a", "#1b8a66", "#a35bc2", "#9a7209", "#70777f")

@@ -61,6 +61,7 @@ class InlineSvg(SphinxPostTransform):
         root = svg_markup.read(path)
         name = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
         seen[name] = seen.get(name, 0) + 1  # the same picture may stand twice on a page
+        svg_markup.darken_weights(root)
         svg_markup.scope_ids(root, f"f{name}-{seen[name]}-")
         svg_markup.follow_page_colors(root)
         svg_markup.split_languages(root)

@@ -16,8 +16,27 @@ XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 #: ``L("查询", "query")`` of the package is "查询", this thin space, "query".
 SEPARATOR = "\u2009"
 
-#: Ink and paper follow the page's color mode; every other color is the author's.
-PAGE_COLORS = {"#000000": "currentColor", "#ffffff": "var(--pst-color-background)"}
+#: Ink and paper follow the page's color mode, and so do the numbers on weights, whose colors do
+#: (diagrams.css); every other color is the author's.
+PAGE_COLORS = {
+    "#000000": "currentColor",
+    "#ffffff": "var(--pst-color-background)",
+    "#020202": "var(--weight-on-low)",
+    "#fdfdfd": "var(--weight-on-high)",
+}
+#: From the ramp of weights on paper to that in the dark: the red of the first, from #fd to #4a,
+#: says the weight, and the table has the three points of the second, #14181e, #a3246f and #ffb3dc.
+IN_THE_DARK = (
+    '<filter xmlns="http://www.w3.org/2000/svg" id="weights-in-the-dark" x="0" y="0" width="1"'
+    ' height="1" color-interpolation-filters="sRGB"><feColorMatrix values="'
+    + "-1.4246 0 0 0 1.4134 "
+    * 3
+    + '0 0 0 1 0"/><feComponentTransfer>'
+    '<feFuncR type="table" tableValues=".078 .639 1"/>'
+    '<feFuncG type="table" tableValues=".094 .141 .702"/>'
+    '<feFuncB type="table" tableValues=".118 .435 .863"/>'
+    "</feComponentTransfer></filter>"
+)
 
 LANGUAGES = {"zh": "zh-Hans", "en": "en"}
 REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -74,6 +93,17 @@ def follow_page_colors(root: etree._Element) -> None:
                 for color, replacement in PAGE_COLORS.items():
                     value = value.replace(color, replacement)
                 element.set(attribute, value)
+
+
+def darken_weights(root: etree._Element) -> None:
+    """Give the pictures of weights what they need to change with the page's color mode."""
+    groups = root.xpath(".//*[local-name()='g'][starts-with(@id, 'weights-')]")
+    pictures = [image for group in groups for image in group.iter(f"{SVG}image")]
+    if pictures:
+        root.insert(0, etree.fromstring(IN_THE_DARK))
+    for image in pictures:
+        image.set("class", "weight-cells")
+        image.set("style", f"--in-the-dark:url(#weights-in-the-dark);{image.get('style', '')}")
 
 
 def split_languages(root: etree._Element) -> None:

@@ -58,7 +58,7 @@ const head = (text, x) => label(text, { x, y: 16, "text-anchor": "middle" });
 const weightColumn = ({ weights }, x, room) => [
   head(["权重 α", "weight α"], x + room / 2),
   weights.map((weight, i) => [
-    svg("rect", { class: "live-bar", x, y: TOP + i * ROW + 5, width: weight * room, height: 24, rx: 3 }),
+    svg("rect", { class: "live-share", x, y: TOP + i * ROW + 5, width: weight * room, height: 24, rx: 3 }),
     svg("text", { class: "live-number", x: x + room - 2, y: TOP + i * ROW + 22, "text-anchor": "end" }, number(weight, 3)),
   ])];
 

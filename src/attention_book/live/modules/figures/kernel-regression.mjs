@@ -99,9 +99,9 @@ function draw({ state, numbers, width }) {
     numbers.keys.map((key, i) => [
       svg("circle", { class: week ? "live-handle" : "live-point", cx: x(key), cy: y(numbers.values[i]), r: week ? 7 : 4 }),
       // The louder a point is heard, the fuller it is.
-      svg("circle", { class: "live-fill", cx: x(key), cy: y(numbers.values[i]), r: 4, "fill-opacity": (numbers.weights[i] / most).toFixed(3) })]),
+      svg("circle", { class: "live-weight-fill", cx: x(key), cy: y(numbers.values[i]), r: 4, "fill-opacity": (numbers.weights[i] / most).toFixed(3) })]),
     weightBars(state, numbers, place),
-    svg("circle", { class: "live-handle", cx: at, cy: 14, r: 8 }),
+    svg("circle", { class: "live-handle live-query", cx: at, cy: 14, r: 8 }),
     label([`查询 ${state.query}`, `query ${state.query}`], // beside its handle, and inside the drawing
       state.query > 3.4 ? { x: at - 14, y: 18, "text-anchor": "end" } : { x: at + 14, y: 18 }),
     svg("circle", { class: "live-fill", cx: at, cy: y(numbers.answer), r: 6 }),
@@ -118,7 +118,7 @@ function weightBars(state, { keys, scores, weights }, { x, LEFT, right, floor, t
     svg("line", { class: "live-axis", x1: LEFT, x2: right, y1: floor, y2: floor }),
     svg("path", { class: "live-axis", d: path(kernel.map((each) => (each > 1.15 ? null : each)), x, (weight) => floor - weight * tall) }),
     keys.map((key, i) => [
-      svg("rect", { class: "live-fill", x: x(key) - wide / 2, width: wide, y: floor - weights[i] * tall, height: weights[i] * tall }),
+      svg("rect", { class: "live-weight-fill", x: x(key) - wide / 2, width: wide, y: floor - weights[i] * tall, height: weights[i] * tall }),
       keys.length > 5 ? [] : svg("text", { class: "live-count live-number", x: x(key), y: floor + 15, "text-anchor": "middle" },
         number(weights[i], 3))]),
   ];

@@ -56,7 +56,7 @@ function cell({ convention }, { mask, rule, leaks, weights, empty }, query, key,
   const wrong = leaks[query][key] ? "live-alarm" : seen === rule[query][key] ? "" : "live-changed";
   return svg("g", { transform: `translate(${x} ${y})` },
     svg("rect", { class: "live-square", x: 1, y: 1, width: room - 2, height: HIGH - 2, rx: 4 }),
-    seen ? svg("rect", { class: "live-bar", x: 1, y: 1, width: room - 2, height: HIGH - 2, rx: 4 }) : [],
+    seen ? svg("rect", { class: "live-share", x: 1, y: 1, width: room - 2, height: HIGH - 2, rx: 4 }) : [],
     wrong ? svg("rect", { class: wrong, x: 3, y: 3, width: room - 6, height: HIGH - 6, rx: 3 }) : [],
     svg("text", { class: seen ? "live-strong" : "live-muted", x: room / 2, y: 20, "text-anchor": "middle" },
       CONVENTIONS[convention].written[seen ? 0 : 1]),

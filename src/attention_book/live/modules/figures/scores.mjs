@@ -84,23 +84,23 @@ function plane({ score, point }, { query, keys, scores, field }, width) {
   const arrow = (tip, kind) => svg("line", { class: kind, x1: x0, y1: y0, x2: at(tip)[0], y2: at(tip)[1] });
   return [
     field.flatMap((row, r) => row.map((value, c) => svg("rect", {
-      class: value < 0 ? "live-fill-warm" : "live-fill", x: left + c * cell, y: side - (r + 1) * cell, width: cell, height: cell,
+      class: value < 0 ? "live-muted" : "live-score", x: left + c * cell, y: side - (r + 1) * cell, width: cell, height: cell,
       "shape-rendering": "crispEdges", "fill-opacity": (Math.min(1, Math.abs(value) / full) * 0.6).toFixed(3),
     }))),
     svg("path", { class: "live-axis", d: `M${left} ${y0}h${side}M${x0} 0v${side}` }),
-    keys.map((key) => arrow(key, "live-stroke")), arrow(query, "live-stroke-warm"),
+    keys.map((key) => arrow(key, "live-key-line")), arrow(query, "live-query-line"),
     keys.map((key, i) => {
       const [x, y] = at(key), won = i === winner;
       return [
         KEYS[i] === point ? svg("circle", { class: "live-axis live-dashed", cx: x, cy: y, r: 16 }) : [],
-        svg("circle", { class: won ? "live-fill" : "live-knob", cx: x, cy: y, r: won ? 12 : 10 }),
+        svg("circle", { class: won ? "live-key live-full" : "live-key", cx: x, cy: y, r: won ? 12 : 10 }),
         svg("text", { class: won ? "live-strong live-on-fill" : "", x, y: y + 4.5, "text-anchor": "middle" }, KEYS[i].toUpperCase()),
       ];
     }),
     point === "q" ? svg("circle", { class: "live-axis live-dashed", cx: xq, cy: yq, r: 17 }) : [],
-    svg("circle", { class: "live-handle", cx: xq, cy: yq, r: 11 }),
+    svg("circle", { class: "live-handle live-query", cx: xq, cy: yq, r: 11 }),
     svg("text", { class: "live-strong", x: xq, y: yq + 4, "text-anchor": "middle" }, "q"),
-    label([`底色最重处：评分到 ${full}（蓝）或 −${full}（橙）`, `strongest shade: ${full} or more (blue), −${full} (orange)`],
+    label([`底色最重处：评分到 ${full}（紫）或 −${full}（灰）`, `strongest shade: ${full} or more (violet), −${full} (gray)`],
       { class: "live-count", x: left + side / 2, y: side + 18, "text-anchor": "middle" }),
   ];
 }
@@ -115,7 +115,7 @@ function weightsOf({ score }, { weights }, x, top, room) {
       kind === score ? svg("rect", { class: "live-now", x: x + 1, y: y(row) + 1, width: room - 2, height: ROW - 2, rx: 6 }) : [],
       label(NAMES[kind], { class: kind === score ? "live-strong" : "", x: x + 6, y: y(row) + 25 }),
       weights[kind].map((weight, i) => [
-        svg("rect", { class: "live-bar", x: x + LEFT + i * column + 3, y: y(row) + 7, width: weight * (column - 6), height: ROW - 14, rx: 3 }),
+        svg("rect", { class: "live-share", x: x + LEFT + i * column + 3, y: y(row) + 7, width: weight * (column - 6), height: ROW - 14, rx: 3 }),
         svg("text", { class: `live-number ${i === largest(weights[kind]) ? "live-strong" : ""}`,
           x: x + LEFT + (i + 1) * column - 7, y: y(row) + 25, "text-anchor": "end" }, number(weight, 2)),
       ]),

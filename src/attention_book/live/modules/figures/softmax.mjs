@@ -50,7 +50,7 @@ function draw({ numbers, width }) {
       numbers[of].map((value, i) => {
         const high = Math.max(-1, Math.min(1, value / full)) * tall, middle = (i + 0.5) * room;
         return [
-          svg("rect", { class: "live-fill", x: middle - room * 0.3, width: room * 0.6, y: zero - Math.max(0, high), height: Math.abs(high) }),
+          svg("rect", { class: of === "weights" ? "live-weight-fill" : "live-fill", x: middle - room * 0.3, width: room * 0.6, y: zero - Math.max(0, high), height: Math.abs(high) }),
           svg("text", { class: "live-number", x: middle, "text-anchor": "middle", "font-size": 12,
             y: high < 0 ? zero - high + 13 : zero - high - 4 }, write(value))];
       }))));

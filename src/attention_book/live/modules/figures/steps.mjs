@@ -55,7 +55,7 @@ function draw({ state, numbers, width }) {
     THINGS.map(({ name }, i) => svg("g", {
       transform: `translate(0 ${TOP + i * ROW})`, class: state.hidden[i] === "1" ? "live-masked" : "",
     }, label(name, { x: 0, y: 22 }), view.filter((c) => c < state.step).map((c, at) => [
-      svg("rect", { class: "live-bar", x: LEFT + at * room + 4, y: 4, height: 26, rx: 3,
+      svg("rect", { class: c === 3 ? "live-share" : "live-bar", x: LEFT + at * room + 4, y: 4, height: 26, rx: 3,
         width: Math.max(0, Math.min(1, columns[c][i] / full[c])) * (room - 8) }),
       svg("text", { class: "live-number", x: LEFT + (at + 1) * room - 8, y: 22, "text-anchor": "end" }, number(columns[c][i], DIGITS[c])),
     ]))),

@@ -1,5 +1,6 @@
 /* Weights as ink: a path for each of a few strengths, however many cells there are. A map of 60 × 130
    cells, one element each, would block the page; so would drawing what nobody can see. */
+import { shade } from "../../page/ramp.mjs";
 import { svg } from "../../page/words.mjs";
 
 export const FAINT = 0.005;
@@ -18,7 +19,7 @@ export function ink({ weights, columns, threshold = 0, cell, x = 0, y = 0 }) {
       paths[strength] += `M${x + start * cell} ${y + i * cell}h${width}v${height}h-${width}z`;
     }
   }
-  return paths.flatMap((d, strength) => (d ? [svg("path", { class: "live-ink", d, "fill-opacity": strength / STRENGTHS })] : []));
+  return paths.flatMap((d, strength) => (d ? [svg("path", { class: "live-ink", d, fill: shade(strength / STRENGTHS) })] : []));
 }
 
 const strengthOf = (weight) => Math.min(STRENGTHS, Math.max(1, Math.round(weight * STRENGTHS)));
