@@ -1,6 +1,7 @@
 """Models for translation, language, images and forecasting; translators share one protocol."""
 
 from attention_book.models.config import LayerConfig, RotarySettings
+from attention_book.models.experts import MixtureOfExperts, Routing
 from attention_book.models.forecasting.baselines import (
     Autoregression,
     differenced,
@@ -50,6 +51,7 @@ __all__ = [
     "LayerStack",
     "LoRA",
     "LuongDecoder",
+    "MixtureOfExperts",
     "NgramModel",
     "NgramState",
     "Pretrained",
@@ -57,6 +59,7 @@ __all__ = [
     "RMSNorm",
     "RecurrentEncoder",
     "RotarySettings",
+    "Routing",
     "Seq2Seq",
     "Seq2SeqConfig",
     "SourceMemory",
