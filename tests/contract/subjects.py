@@ -67,6 +67,7 @@ from attention_book.models import (
     LanguageModel,
     Layer,
     LayerConfig,
+    MixtureOfExperts,
     RMSNorm,
     RotarySettings,
     Seq2Seq,
@@ -728,6 +729,15 @@ def _parts() -> Iterator[Sequence]:
             compiles=True,
             name=name,
         )
+    mixture = MixtureOfExperts(d_model=WIDTH, d_ff=12, num_experts=4, num_chosen=2).double()
+    yield Sequence(
+        lambda x, real: mixture(x),
+        width=WIDTH,
+        mask="none",
+        mixes=False,
+        module=mixture,
+        name="MixtureOfExperts",
+    )
     from attention_book.attention import NoPositions
 
     layer = Layer(LayerConfig(d_model=WIDTH, num_heads=HEADS), NoPositions())

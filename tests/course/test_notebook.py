@@ -239,8 +239,12 @@ def test_in_the_book_the_numbers_are_stored_and_not_shown(monkeypatch):
 # --- recorded trainings ------------------------------------------------------------------------
 
 
-SCALING = "multi30k-en-scaling"  # many small trainings, of no run's folder
-NAMES = sorted({path.stem for path in RECORDS.glob("*.json")} - {SCALING})
+#: Many small trainings, of no run's folder, and what tells them apart.
+GRIDS = {
+    "multi30k-en-scaling": ("width", "budget", "seed"),
+    "grammar-en-experts": ("kind", "seed"),
+}
+NAMES = sorted({path.stem for path in RECORDS.glob("*.json")} - {*GRIDS})
 
 
 @pytest.fixture(params=NAMES)
@@ -265,16 +269,17 @@ def test_it_says_where_it_was_made(record):
         assert made["threads"] >= 1
 
 
-def test_small_trainings_are_complete_and_say_how_they_were_made():
-    record = recorded_run(SCALING)
+@pytest.mark.parametrize("name", GRIDS)
+def test_small_trainings_are_complete_and_say_how_they_were_made(name):
+    record = recorded_run(name)
     python, script, *_, to = shlex.split(record["command"])
-    assert (python, to) == ("python", f"{SCALING}.json")
+    assert (python, to) == ("python", f"{name}.json")
     assert (Path(__file__).parents[2] / script).is_file()
     test_it_says_where_it_was_made(record)
-    grid = {(run["width"], run["budget"], run["seed"]) for run in record["runs"]}
-    widths, budgets, seeds = map(set, zip(*grid, strict=True))
-    assert len(grid) == len(record["runs"]) == len(widths) * len(budgets) * len(seeds)
-    assert len(seeds) >= 3
+    grid = {tuple(run[each] for each in GRIDS[name]) for run in record["runs"]}
+    values = [set(each) for each in zip(*grid, strict=True)]
+    assert len(grid) == len(record["runs"]) == math.prod(map(len, values))
+    assert len(values[-1]) >= 3  # seeds
     assert not [each for each in _texts(record["runs"]) if len(each.split()) > 3]
 
 

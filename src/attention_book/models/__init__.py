@@ -17,6 +17,7 @@ from attention_book.models.ngrams import NgramModel, NgramState
 from attention_book.models.parts import AddNorm, FeedForward, RMSNorm
 from attention_book.models.pretrained.load import Pretrained, load_pretrained
 from attention_book.models.pretrained.model_folder import PretrainedError
+from attention_book.models.pretrained.outline import DecoderOutline
 from attention_book.models.protocols import Translator, Writer
 from attention_book.models.recurrent.bahdanau import BahdanauDecoder
 from attention_book.models.recurrent.config import Seq2SeqConfig
@@ -39,6 +40,7 @@ __all__ = [
     "AddNorm",
     "Autoregression",
     "BahdanauDecoder",
+    "DecoderOutline",
     "DecoderState",
     "FeedForward",
     "FixedContextDecoder",

@@ -279,6 +279,8 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
             (
                 "rms-norm",
                 "swiglu",
+                "expert-gates",
+                "cache-bytes",
                 "lora-merged",
             ),
         ),

@@ -41,6 +41,28 @@ def in_place(W, A, B, alpha):
     return W
 
 
+# expert-gates
+def by_values(logits, k, *, bend=torch.exp):
+    best = logits.topk(k, dim=-1)
+    weights = bend(best.values - best.values[..., :1])
+    shares = weights / weights.sum(-1, keepdim=True)
+    return torch.zeros_like(logits).scatter(-1, best.indices, shares)
+
+
+def divided(logits, k):
+    shares = logits.softmax(-1)
+    kept = shares.where(shares >= shares.sort(-1).values[..., -k, None], 0)
+    return kept / kept.sum(-1, keepdim=True)
+
+
+# cache-bytes
+def in_a_loop_of_layers(windows, kv_heads, d_k, n, *, each=2):
+    total = 0
+    for window in windows:
+        total += 2 * kv_heads * d_k * each * (n if window is None else min(n, window))
+    return total
+
+
 # induction-score
 def score(weights, words, distance=1):
     everything = torch.ones(1, *weights.shape, dtype=torch.bool)
@@ -246,6 +268,15 @@ RIGHT = {
         lambda W, A, B, a: W + sum(torch.outer(B[:, r], A[r]) for r in range(len(A))) * a / len(A),
         lambda W, A, B, a: W.add(B.mm(A * (a / B.shape[1]))),
     ],
+    "expert-gates": [
+        by_values,
+        divided,
+        lambda x, k: torch.where(x > -torch.inf, divided(x, k), 0),
+    ],
+    "cache-bytes": [
+        in_a_loop_of_layers,
+        lambda w, h, d, n: 4 * h * d * sum(min(n, x or n) for x in w),
+    ],
     "induction-score": [score, in_two_loops, lambda w, x: torch.tensor(in_two_loops(w, x))],
     "induction-by-hand": [
         copied,
@@ -333,6 +364,28 @@ WRONG = {
             lambda W, A, B, a: ranks_joined(W, A, B, a, scale=a // len(A)),
             lambda W, A, B, a: ranks_joined(W, A, B, a, scale=-a / len(A)),
             lambda W, A, B, a: ranks_joined(W, A, B, a, scale=a * len(A)),
+        ],
+    },
+    "expert-gates": {
+        "not-shared-again": [
+            lambda x, k: divided(x, k) * x.softmax(-1).topk(k).values.sum(-1)[..., None]
+        ],
+        "rejected": [
+            lambda x, k: by_values(x, k, bend=torch.sigmoid),
+            lambda x, k: by_values(x, k, bend=lambda z: (z / 2).exp()),
+            lambda x, k: by_values(x, k, bend=lambda z: z + 1),
+            lambda x, k: divided(x, k).round(),
+            lambda x, k: by_values(x.abs(), k),
+        ],
+    },
+    "cache-bytes": {
+        "four-bytes": [lambda *given: in_a_loop_of_layers(*given, each=4)],
+        "half": [lambda *given: in_a_loop_of_layers(*given, each=1)],
+        "rejected": [
+            lambda w, h, d, n: in_a_loop_of_layers(w, h, d, n - 1),
+            lambda w, h, d, n: in_a_loop_of_layers(w, h, d, n) / 1024,
+            lambda w, h, d, n: in_a_loop_of_layers([x and x - 1 for x in w], h, d, n),
+            lambda w, h, d, n: 4 * h * d * min(n, *[x or n for x in w]) * len(w),
         ],
     },
     "induction-score": {
