@@ -31,7 +31,8 @@ export OMP_NUM_THREADS := 1
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make book       set up, run every cell, build the site"
+	@echo "make book       set up, run every cell, build the site (BOOK_CHAPTERS='masks scoring' for"
+	@echo "                some chapters: references to the others become words)"
 	@echo "make test       set up, then lint, types, unit tests, doctests, the built site's tests"
 	@echo "make zip        the site as one archive that opens by double click, without a network"
 	@echo "make pdf        the book as a PDF in each language (needs chromium; some minutes)"

@@ -170,7 +170,7 @@ def listen(app: Sphinx) -> Collector:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    for part in ("fresh_pages", "contents", "published"):
+    for part in ("fresh_pages", "some_chapters", "contents", "published"):
         app.setup_extension(f"evidence.{part}")
     collector = listen(app)
     app.connect("build-finished", collector.finish, priority=999)  # after every extension's own
