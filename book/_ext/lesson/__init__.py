@@ -14,6 +14,7 @@ PARTS = (
     "lesson.opening",
     "lesson.parts",
     "lesson.road",
+    "lesson.lectures",
     "lesson.told_numbers",
     "lesson.badges",
     "lesson.sources",
