@@ -1,4 +1,4 @@
-"""The launch and download buttons of a page with cells lead to its notebooks and its slides.
+"""The launch and download buttons of a page with cells: its notebooks, slides and Markdown.
 
 The theme's own buttons would open the MyST source: Colab cannot read it, and Binder shows it as
 text. A chapter offers Colab, Binder and a download for each language; in one language's mode the
@@ -13,6 +13,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.locale import get_translation
 
+from website import markdown
 from website.addresses import read_addresses
 from website.notebooks import FOLDER, LANGUAGES, has_notebooks
 from website.slides import decks_of
@@ -23,12 +24,14 @@ WORDS = {
         "binder": "在 Binder 中运行",
         "file": "下载笔记本",
         "slides": "课件",
+        "markdown": "复制为 Markdown",
     },
     "en": {
         "colab": "Run in Colab",
         "binder": "Run in Binder",
         "file": "Download notebook",
         "slides": "Slides",
+        "markdown": "Copy as Markdown",
     },
 }
 theme_text = get_translation("booktheme")
@@ -79,6 +82,10 @@ def add_buttons(
             entry(language, "slides", context["pathto"](address, 1))
             for language, address in decks_of(app, pagename).items()
         ]
+        files += [
+            entry(language, "markdown", context["pathto"](markdown.address(pagename, language), 1))
+            for language in languages
+        ]
         others = [b for b in downloads["buttons"] if b["label"] != "download-notebook-button"]
         downloads["buttons"] = files + others
 
@@ -86,5 +93,6 @@ def add_buttons(
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("website.notebooks")
     app.setup_extension("website.slides")
+    app.setup_extension("website.markdown")
     app.connect("html-page-context", add_buttons, priority=600)  # after the theme's own buttons
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -29,6 +29,7 @@ def configure(app: Sphinx, config: Config) -> None:
     app.add_css_file("book.css", priority=900)
     app.add_js_file("book.js", loading_method="defer")
     app.add_js_file("way.js", loading_method="defer")
+    app.add_js_file("markdown.js", loading_method="defer")
 
 
 def fold_sidebar(
