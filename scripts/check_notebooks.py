@@ -3,11 +3,15 @@
 In a fresh virtual environment that holds the package, pip's choice of its dependencies, and a
 Jupyter kernel: what a reader has. (The book's build runs the same cells with the pinned versions,
 in kernels from which the build's own tools are hidden.)
+
+`--first 8` runs the first cells of each alone, and `--versions FILE` installs what a service has,
+as the list of Colab says: what breaks there next is seen before a reader meets it.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,6 +28,8 @@ import nbformat
 from nbclient import NotebookClient
 for name in json.loads(sys.argv[1]):
     notebook = nbformat.read(name, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    notebook.cells = code[: int(sys.argv[3]) or None]
     try:
         quietly = ["--IPKernelApp.log_level=CRITICAL"]
         client = NotebookClient(notebook, timeout=1800, extra_arguments=quietly)
@@ -38,13 +44,13 @@ for name in json.loads(sys.argv[1]):
 
 
 def run_notebooks(
-    python: Path, notebooks: list[Path], environment: dict[str, str]
+    python: Path, notebooks: list[Path], environment: dict[str, str], first: int
 ) -> dict[str, str]:
     """Return what went wrong in each notebook ("" where nothing did)."""
     names = json.dumps([str(path) for path in notebooks])
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [str(python), "-c", RUN, names, folder],
+            [str(python), "-c", RUN, names, folder, str(first)],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             text=True,
@@ -55,7 +61,13 @@ def run_notebooks(
     return missing | dict(results)
 
 
-def fresh_environment(folder: Path) -> Path:
+def constraints_of(versions: Path) -> str:
+    """Return the lines of a list of versions that pip can hold to: "torch==2.9.0+cu126"."""
+    lines = re.findall(r"(?m)^([\w.-]+)==(\d[\w.]*)", versions.read_text(encoding="utf8"))
+    return "".join(f"{name}=={version}\n" for name, version in lines)
+
+
+def fresh_environment(folder: Path, versions: Path | None) -> Path:
     """Make a virtual environment with the package and a kernel; return its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -63,6 +75,9 @@ def fresh_environment(folder: Path) -> Path:
     ignore = shutil.ignore_patterns(".*", "book", "tests", "node_modules", "build")
     shutil.copytree(ROOT, source, ignore=ignore)
     install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    if versions is not None:
+        folder.joinpath("versions.txt").write_text(constraints_of(versions), encoding="utf8")
+        install += ["-c", str(folder / "versions.txt")]
     subprocess.run([*install, f"{source}[all]", "ipykernel", "nbclient"], check=True)
     return python
 
@@ -70,19 +85,23 @@ def fresh_environment(folder: Path) -> Path:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="chapters (all of them without any)")
+    parser.add_argument("--first", type=int, default=0, help="so many code cells of each")
+    parser.add_argument("--versions", type=Path, help="a list of versions, as of pip freeze")
+    parser.add_argument("--folder", type=Path, default=NOTEBOOKS, help="where the notebooks are")
     options = parser.parse_args(arguments)
-    notebooks = sorted(NOTEBOOKS.rglob("*.ipynb"))
+    folder_of_all = options.folder.resolve()
+    notebooks = sorted(folder_of_all.rglob("*.ipynb"))
     if options.names:
         notebooks = [path for path in notebooks if path.stem in options.names]
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         # The notebooks train their models once, together, and not each of them anew.
         environment = {"OMP_NUM_THREADS": "1", "ATTENTION_BOOK_TRAINED": f"{folder}/trained"}
-        python = fresh_environment(Path(folder) / "venv")
-        results = run_notebooks(python, notebooks, environment)
+        python = fresh_environment(Path(folder) / "venv", options.versions)
+        results = run_notebooks(python, notebooks, environment, options.first)
     failed = {name: error for name, error in results.items() if error}
     for name, error in failed.items():
-        print(f"{Path(name).relative_to(ROOT)}:\n{error}\n")
+        print(f"{Path(name).relative_to(folder_of_all)}:\n{error}\n")
     seconds = time.perf_counter() - start
     print(f"{len(results)} notebooks, {len(failed)} failed, {seconds:.0f} s")
     return bool(failed)

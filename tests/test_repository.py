@@ -111,15 +111,57 @@ def test_binder_installs_what_the_notebooks_need():
     assert wanted <= installed, f"not in binder/environment.yml: {sorted(wanted - installed)}"
 
 
-def test_the_version_stands_in_the_package_and_is_the_cited_one():
+def test_the_version_is_the_tags_and_the_cited_one_the_latest_release():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    version, day = attention_book.__version__, str(citation["date-released"])
-    assert settings["project"]["dynamic"] == ["version"], "pyproject.toml reads the package's"
-    assert settings["tool"]["setuptools"]["dynamic"]["version"]["attr"].startswith("attention_book")
-    assert citation["version"] == version
-    assert re.findall(r"(?m)^## \[(\d.*)\] - (.*)$", changes)[0] == (version, day)
+    assert settings["project"]["dynamic"] == ["version"]
+    assert any("setuptools-scm" in each for each in settings["build-system"]["requires"])
+    cited = (str(citation["version"]), str(citation["date-released"]))
+    assert re.findall(r"(?m)^## \[(\d.*)\] - (.*)$", changes)[0] == cited
+    assert re.match(r"\d", attention_book.__version__)
+
+
+CHANGES = "# Changelog\n\n## [Unreleased]\n\n- new\n\n## [0.1.0] - 2026-11-22\n\n- old\n"
+CITED = "version: 0.1.0\ndate-released: 2026-11-22\n"
+
+
+def test_a_release_is_cut():
+    cut = load_script("cut_release").cut
+    changes, citation = cut(CHANGES, CITED, "1.0.0", "2027-01-02")
+    assert changes == CHANGES.replace("[Unreleased]", "[1.0.0] - 2027-01-02")
+    assert citation == "version: 1.0.0\ndate-released: 2027-01-02\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "version"), [(CHANGES, "0.1.0"), (CHANGES, "0.0.9"), (CHANGES, "v1"), ("", "1.0.0")]
+)
+def test_what_is_no_release_is_refused(changes, version):
+    with pytest.raises(ValueError, match=r"come after|such as|nothing unreleased"):
+        load_script("cut_release").cut(changes, CITED, version, "2027-01-02")
+
+
+@pytest.mark.parametrize(
+    ("changes", "release"),
+    [(CHANGES, ""), (CHANGES.replace("Unreleased", "1.0.0"), "1.0.0"), ("", ""), (None, "")],
+)
+def test_notebooks_install_the_release_while_nothing_is_unreleased(tmp_path, changes, release):
+    sync = load_script("sync_addresses")  # it finds the extensions
+    from website.notebooks import install_cell
+
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book/_config.yml").write_bytes((ROOT / "book/_config.yml").read_bytes())
+    if changes is not None:
+        (tmp_path / "CHANGELOG.md").write_text(changes, encoding="utf8")
+    at = sync.read_addresses(tmp_path)
+    assert at.release == release
+    cell = install_cell(at)
+    if release:
+        assert cell.index('"attention-book[all]~=1.0.0"') < cell.index('attention_book@v1.0.0"')
+        assert "@main" not in cell
+    else:
+        assert f"@{at.branch}" in cell
+        assert "~=" not in cell
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md", "CONTRIBUTING.md"])

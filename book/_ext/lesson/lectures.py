@@ -83,7 +83,7 @@ class Plan(NamedTuple):
     """A course: its line, how many lectures, their minutes, what is read before."""
 
     line: int
-    count: int
+    number: int
     bounds: tuple[int, int]
     beforehand: tuple[str, ...]
     lectures: tuple[Lecture, ...]
@@ -143,10 +143,11 @@ class Lectures(SphinxDirective):
         if not isinstance(entries, list):
             raise ValueError("expected a list, one entry a lecture")
         first = self.lineno + self.content_offset - 1  # MyST counts one too many
-        lines = [first + each.start_mark.line for each in yaml.compose(text).value]
+        tree = yaml.compose(text)
+        lines = [first + each.start_mark.line for each in tree.value] if tree else []
         return Plan(
             line=self.lineno - 1,
-            count=int(self.arguments[0]),
+            number=int(self.arguments[0]),
             bounds=(int(least), int(most)),
             beforehand=tuple(self.options.get("beforehand", "").split()),
             lectures=tuple(map(lecture, lines, entries)),
@@ -171,7 +172,7 @@ def note_offers(app: Sphinx, doctree: nodes.document) -> None:
     found: list[Offer] = []
     for node in doctree.findall(nodes.Element):
         classes, ids = node["classes"], node["ids"]
-        if isinstance(node, nodes.title) and node.get("badge", ("",))[0] == "optional":
+        if isinstance(node, nodes.title) and is_optional(node):
             found.append(Offer("skip", node.parent["ids"][0], node.astext(), node["badge"][1]))
         elif "live-figure" in classes and ids:
             found.append(Offer("live", ids[0], section_of(node)))
@@ -199,7 +200,11 @@ def section_of(node: nodes.Element) -> str:
 
 
 def in_optional(node: nodes.Element) -> bool:
-    return any(title.get("badge", ("",))[0] == "optional" for title in sections_of(node))
+    return any(map(is_optional, sections_of(node)))
+
+
+def is_optional(title: nodes.title) -> bool:
+    return "badge" in title and title["badge"][0] == "optional"
 
 
 # --- what is wrong -------------------------------------------------------------------------------
@@ -209,8 +214,8 @@ def wrong(env: BuildEnvironment, plan: Plan) -> Iterator[tuple[int, str]]:
     """Yield what is wrong with a course, each with its line."""
     if left_out(env).pages:
         return  # the course is cut with the book
-    if len(plan.lectures) != plan.count:
-        yield plan.line, f"expected {plan.count} lectures, got {len(plan.lectures)}"
+    if len(plan.lectures) != plan.number:
+        yield plan.line, f"expected {plan.number} lectures, got {len(plan.lectures)}"
     known, stations, labels = COUNTS.of(env), STATIONS.of(env), env.domaindata["std"]["anonlabels"]
     for page in plan.beforehand:
         if page not in known:

@@ -1,8 +1,10 @@
 """The addresses of the repository and the site, all of them read from the book's settings.
 
-Used by the launch buttons, the exported notebooks and ``scripts/sync_addresses.py``.
+Used by the launch buttons, the exported notebooks and ``scripts/sync_addresses.py``. Which release
+this is, if it is one, says ``CHANGELOG.md``: its first entry, where nothing is unreleased.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import yaml
 
 #: The branch that continuous integration publishes, and its folder of notebooks.
 PUBLISHED = "notebooks/notebooks"
+#: The headings of the changes.
+ENTRY = re.compile(r"^## \[(?P<version>\d+(?:\.\d+)*|Unreleased)\]", re.M)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +25,7 @@ class Addresses:
     site: str
     colab: str
     binder: str
+    release: str = ""
 
     @property
     def slug(self) -> str:
@@ -36,6 +41,16 @@ class Addresses:
     def requirement_of_notebooks(self) -> str:
         """What pip installs to run the chapters: the package with every extra."""
         return self.requirement.replace("attention-book", "attention-book[all]", 1)
+
+    @property
+    def requirement_of_release(self) -> str:
+        """What pip installs to run the chapters where there is an index that has it."""
+        return f"attention-book[all]~={self.release}"
+
+    @property
+    def requirement_of_tag(self) -> str:
+        """The same from the repository, as it was released."""
+        return f"attention-book[all] @ git+{self.repository}@v{self.release}"
 
     def notebook_source(self, notebook: str) -> str:
         """The page that shows a notebook, such as ``en/masks.ipynb``."""
@@ -63,4 +78,11 @@ def read_addresses(root: Path) -> Addresses:
         site=config.get("html", {}).get("baseurl", "").rstrip("/"),
         colab=launch.get("colab_url", "").rstrip("/"),
         binder=launch.get("binderhub_url", "").rstrip("/"),
+        release=release_of(root / "CHANGELOG.md"),
     )
+
+
+def release_of(changes: Path) -> str:
+    """Return the version that a list of changes ends with; "" where something is unreleased."""
+    found = ENTRY.search(changes.read_text(encoding="utf8")) if changes.is_file() else None
+    return found["version"] if found and found["version"] != "Unreleased" else ""

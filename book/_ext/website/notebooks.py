@@ -30,7 +30,7 @@ from sphinx.locale import admonitionlabels
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-from website.addresses import read_addresses
+from website.addresses import Addresses, read_addresses
 from website.figures import svg_markup
 from website.notebook_questions import ANSWERING, TITLE, bringing, question_of
 
@@ -47,6 +47,12 @@ try:
     import attention_book
 except ImportError:  # Colab, or a Jupyter that does not have the book's package yet
     %pip install -q "{requirement}"'''
+#: After the install from an index, which may not have the package.
+ELSE_FROM_TAG = '''
+    import importlib.util
+    importlib.invalidate_caches()
+    if importlib.util.find_spec("attention_book") is None:
+        %pip install -q "{requirement}"'''
 SITE = Bilingual("网页版", "This chapter on the site")
 OTHER = Bilingual("English", "中文")
 BEFORE, AFTER = Bilingual("上一章：", "Previous chapter: "), Bilingual("下一章：", "Next chapter: ")
@@ -343,6 +349,10 @@ class Page:
         yield f"### {self.inline(node[0])}"
         yield from (block for child in node.children[1:] for block in self.blocks(child))
 
+    def block_LectureFold(self, node: nodes.Element) -> Blocks:
+        yield f"**{self.inline(node[0])}**"
+        yield from (block for child in node.children[1:] for block in self.blocks(child))
+
     def block_AnswerFold(self, node: nodes.Element) -> Blocks:
         yield folded(self.say(node["label"]), self.text(*node.children))
 
@@ -401,7 +411,7 @@ class Page:
             elif block:
                 own.append(block)
         code, markdown = nbformat.v4.new_code_cell, nbformat.v4.new_markdown_cell
-        install = INSTALL.format(requirement=self.at.requirement_of_notebooks)
+        install = install_cell(self.at)
         has_evidence = any("evidence" in cell.tags for cell in CELLS.of(self.env)[self.page])
         note = self.say(EXPORTED) + (self.say(FOLDED_CELLS) if has_evidence else "")
         hint = self.say(ANSWER_HERE) if self.questions else ""
@@ -434,6 +444,14 @@ class Page:
                 address = self.url(self.app.builder.get_relative_uri(self.page, page))
                 links.append(f"{self.say(word)}[{self.inline(self.env.titles[page])}]({address})")
         return " · ".join(links)
+
+
+def install_cell(at: Addresses) -> str:
+    """Return the cell that installs the package: of a release the release, else the branch."""
+    if not at.release:
+        return INSTALL.format(requirement=at.requirement_of_notebooks)
+    from_tag = ELSE_FROM_TAG.format(requirement=at.requirement_of_tag)
+    return INSTALL.format(requirement=at.requirement_of_release) + from_tag
 
 
 def stands(node: nodes.Element, words: str) -> bool:

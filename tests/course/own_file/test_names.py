@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ from attention_book.course.own_file.source import LAST
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "book" / "_ext"))
 from evidence.code_cells import code_cells  # noqa: E402
+from website.addresses import read_addresses  # noqa: E402
 from website.notebook_questions import bringing  # noqa: E402
-from website.notebooks import HIDING, INSTALL  # noqa: E402
+from website.notebooks import HIDING, install_cell  # noqa: E402
 
 #: The same three numbers in file, package and chapters, under the names that the field has.
 SAME_NUMBERS = {"PAD", "BOS", "EOS"}
@@ -50,7 +52,9 @@ def cells() -> Iterator[tuple[str, bool, ast.Module]]:
     for path in sorted((ROOT / "book").glob("*.md")):
         for cell in code_cells(path.read_text(encoding="utf8"), str(path)):
             yield path.stem, not HIDING & set(cell.tags), parsed(cell.code)
-    yield "every notebook", False, parsed(INSTALL.format(requirement="attention-book"))
+    for release in ("", "1.0.0"):
+        install = install_cell(replace(read_addresses(ROOT), release=release))
+        yield "every notebook", False, parsed(install)
     yield "every notebook", False, parsed(bringing({}, ""))
 
 
