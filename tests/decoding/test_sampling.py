@@ -10,6 +10,7 @@ from scipy.stats import chisquare
 from torch import Tensor
 
 from attention_book.decoding import (
+    keep_min_p,
     keep_top_k,
     keep_top_p,
     next_distribution,
@@ -431,3 +432,32 @@ def test_a_temperature_that_a_type_cannot_hold_is_none_of_0_and_infinity(
     found = next_distribution(logits, temperature=temperature)
     even = [0.5, 0.0, 0.5, 0.0] if temperature < 1 else [1 / 3, 1 / 3, 1 / 3, 0.0]
     torch.testing.assert_close(found, torch.tensor([even], dtype=dtype), rtol=2e-3, atol=0)
+
+
+@given(logits=both, share=shares)
+def test_min_p_keeps_what_is_probable_enough_beside_the_first(logits: Tensor, share: float) -> None:
+    kept = keep_min_p(logits, share).isfinite()
+    odds = (logits - logits.amax(dim=-1, keepdim=True)).exp()
+    clear = (odds - share).abs() > 1e-9
+    assert torch.equal(kept[clear], (odds >= share)[clear])
+    assert kept.any(dim=-1).all()
+
+
+def test_the_next_distribution_takes_min_p() -> None:
+    logits = torch.tensor([[0.1, 0.6, 0.3]]).log()
+    found = next_distribution(logits, min_p=0.4)
+    torch.testing.assert_close(found, torch.tensor([[0.0, 2 / 3, 1 / 3]]))
+
+
+def test_a_stop_ends_a_text_and_whoever_watches_hears_each_token() -> None:
+    model = NgramModel.count([[4, 5, 6, 4]], order=3, vocabulary=7)
+    heard: list[int] = []
+    [made] = sample(
+        model,
+        torch.tensor([[2]]),
+        max_tokens=9,
+        top_k=1,
+        stop=(6,),
+        watch=lambda tokens: heard.append(int(tokens)),
+    )
+    assert (made.ids, made.finished, heard) == ((4, 5), True, [4, 5, 6])

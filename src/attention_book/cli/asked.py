@@ -2,15 +2,22 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import STANDARD_INPUT, text_of
-from attention_book.cli.terminal import visible
+from attention_book.cli.language import folder_of_language, refuse_of_translators
+from attention_book.cli.terminal import said, visible
 from attention_book.cli.translators import RUNS, check_recipe
 from attention_book.course.recipes import RECIPES
+from attention_book.runs.language.settings import (
+    EMBEDDED,
+    AnySettings,
+    LanguageSettings,
+    settings_from_toml,
+)
 from attention_book.runs.settings import EITHER, TEXT_RECIPES, RunSettings, known_names
 from attention_book.text.corpora import DOWNLOADED
 
@@ -45,7 +52,7 @@ OWN_TEXT: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def settings_asked_for(chosen: Mapping[str, Any]) -> RunSettings:
+def settings_asked_for(chosen: Mapping[str, Any]) -> AnySettings:
     """Return the settings that the options of a line ask for."""
     if sum(chosen[name] is not None for name in ("recipe", "settings")) > 1:
         raise Failure(
@@ -53,21 +60,107 @@ def settings_asked_for(chosen: Mapping[str, Any]) -> RunSettings:
             "--recipe 和 --settings 只能用一个。",
             "--recipe, --settings: expected one of the two, got both",
         )
-    parts = _begin(chosen)
-    changes = _of_options(chosen)
+    given = None if chosen["settings"] is None else settings_in(chosen["settings"])
+    kind: type[AnySettings] = LanguageSettings if _of_language(chosen, given) else RunSettings
+    if kind is LanguageSettings:
+        refuse_of_translators(chosen)
+        parts = (given or LanguageSettings()).to_dict()
+        changes = _of_language_options(chosen)
+    else:
+        parts = _begin(chosen) if given is None else given.to_dict()
+        changes = _of_options(chosen)
     for assignment in chosen["set"]:
         _change(changes, *_assignment(assignment))
+    if kind is LanguageSettings:
+        _slow_down(changes, given)
     with wrong_settings():
         for part, values in changes.items():
             known_names("--set", [part], parts)
             _update(parts[part], values)
-        return RunSettings.from_dict(parts)
+        return kind.from_dict(parts)
+
+
+def _of_language(chosen: Mapping[str, Any], given: AnySettings | None) -> bool:
+    """Whether a line asks for a language model: by its task, its text, or its settings."""
+    if given is not None and chosen["task"] is not None:
+        task = given.TASK or "translation"
+        if task != chosen["task"]:
+            raise Failure(
+                ExitCode.WRONG_LINE,
+                f"--task：设置文件里的是 {task}。",
+                f"--task: expected {task}, as the settings say, got {chosen['task']}",
+            )
+    if given is not None:
+        return isinstance(given, LanguageSettings)
+    implied = chosen["text"] or chosen["corpus"] in EMBEDDED
+    if implied and chosen["task"] == "translation":
+        name = "--text" if chosen["text"] else "--corpus"
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"{name}：这是训练语言模型用的文本，要配 --task language。",
+            f"{name}: expected a text for --task language, got it with --task translation",
+        )
+    return bool(implied) or chosen["task"] == LanguageSettings.TASK
+
+
+def _of_language_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return what the options change in a language model's settings."""
+    files = {"train": chosen["text"], "validation": chosen["validation"], "test": chosen["test"]}
+    data: dict[str, Any] = {name: list(paths) for name, paths in files.items() if paths}
+    for name, paths in data.items():
+        _refuse_standard_input("text" if name == "train" else name, paths)
+    if chosen["text"] and chosen["corpus"]:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            "--text 和 --corpus 只能用一个。",
+            "--text, --corpus: expected one of the two, got both",
+        )
+    if chosen["text"]:
+        data["corpus"] = None
+    elif chosen["corpus"] is not None:
+        data["corpus"] = chosen["corpus"]
+    elif chosen["settings"] is None:
+        data["corpus"] = said("tang-poems", "austen")
+    if chosen["source"] is not None:
+        data["language"] = chosen["source"]
+    elif chosen["corpus"] in DOWNLOADED:
+        data["language"] = DOWNLOADED[chosen["corpus"]][0]
+    text: dict[str, Any] = {}
+    if chosen["bpe"] is not None:
+        text = {"unit": "subwords", "num_pieces": chosen["bpe"]}
+    return {"data": data, "text": text, "model": {}, "training": _training(chosen)}
+
+
+def _slow_down(changes: dict[str, dict[str, Any]], given: AnySettings | None) -> None:
+    """Let a model that is wider than usual learn more slowly, if nobody says how fast."""
+    width = changes["model"].get("config", {}).get("d_model")
+    told = given is not None or "learning_rate" in changes["training"]
+    if not told and isinstance(width, int) and width > _USUAL_WIDTH:
+        usual = LanguageSettings().training.learning_rate
+        changes["training"]["learning_rate"] = usual * _USUAL_WIDTH / width
+
+
+# Where the usual learning rate was tried.
+_USUAL_WIDTH = 128
+
+
+def _training(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("epochs", "steps", "device", "seed")
+    return {name: chosen[name] for name in names if chosen.get(name) is not None}
+
+
+def _refuse_standard_input(name: str, paths: Sequence[str]) -> None:
+    if STANDARD_INPUT in paths:
+        raise Failure(
+            ExitCode.WRONG_LINE,
+            f"--{name}：训练要把语料读好几遍，标准输入（-）只能读一遍；请先写进文件。",
+            f"--{name}: expected a file, for a training reads its text several times, got "
+            "standard input (-), which can be read once; write it to a file first",
+        )
 
 
 def _begin(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the settings before any option changes them."""
-    if chosen["settings"] is not None:
-        return settings_in(chosen["settings"]).to_dict()
+    """Return the settings of a translator before any option changes them."""
     if chosen["recipe"] is not None:
         check_recipe(chosen["recipe"], known=(*RECIPES, *TEXT_RECIPES))
         return RunSettings.from_recipe(chosen["recipe"]).to_dict()
@@ -80,7 +173,7 @@ def _begin(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return parts
 
 
-def settings_in(path: str) -> RunSettings:
+def settings_in(path: str) -> AnySettings:
     """Return the settings that a TOML file says."""
     try:
         text = text_of(path)
@@ -88,19 +181,14 @@ def settings_in(path: str) -> RunSettings:
         zh, en = f"--settings：{failure.text.zh}", f"--settings: {failure.text.en}"
         raise Failure(ExitCode.WRONG_LINE, zh, en) from failure
     with wrong_settings():
-        return RunSettings.from_toml(text)
+        return settings_from_toml(text)
 
 
 def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return what the options change, by the parts of the settings."""
     data: dict[str, Any] = {name: list(chosen[name]) for name in FILES if chosen[name]}
-    if asked := [name for name, paths in data.items() if STANDARD_INPUT in paths]:
-        raise Failure(
-            ExitCode.WRONG_LINE,
-            f"--{asked[0]}：训练要把语料读好几遍，标准输入（-）只能读一遍；请先写进文件。",
-            f"--{asked[0]}: expected a file, for a training reads its text several times, got "
-            "standard input (-), which can be read once; write it to a file first",
-        )
+    for name, paths in data.items():
+        _refuse_standard_input(name, paths)
     if chosen["train"]:
         data["corpus"] = None
         if not (chosen["source"] and chosen["target"]):
@@ -119,9 +207,7 @@ def _of_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         text |= {"unit": "subwords", "num_pieces": chosen["bpe"]}
     if chosen["separate"]:
         text["shared"] = False
-    names = ("epochs", "steps", "device", "seed")
-    training = {name: chosen[name] for name in names if chosen.get(name) is not None}
-    return {"data": data, "text": text, "training": training}
+    return {"data": data, "text": text, "training": _training(chosen)}
 
 
 def _assignment(text: str) -> tuple[list[str], Any]:
@@ -175,10 +261,13 @@ def _update(values: dict[str, Any], changes: Mapping[str, Any]) -> None:
             values[name] = value
 
 
-def folder_asked_for(chosen: Mapping[str, Any], settings: RunSettings) -> Path:
+def folder_asked_for(chosen: Mapping[str, Any], settings: AnySettings) -> Path:
     """Return the folder of the run: the one that is named, or one below ``runs``."""
     if chosen["folder"] is not None:
         return Path(chosen["folder"])
+    if isinstance(settings, LanguageSettings):
+        name = folder_of_language(chosen, settings)
+        return RUNS / (_safe(name) or "run")
     data = settings.data
     if chosen["train"] or chosen["corpus"]:
         stem = data.corpus or Path(data.train[0]).name.partition(".")[0]
@@ -187,5 +276,8 @@ def folder_asked_for(chosen: Mapping[str, Any], settings: RunSettings) -> Path:
         name = Path(chosen["settings"]).stem
     else:
         name = chosen["recipe"] or DEFAULT_RECIPE
-    safe = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100]
-    return RUNS / (safe or "run")
+    return RUNS / (_safe(name) or "run")
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100]

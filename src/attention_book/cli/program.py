@@ -32,6 +32,7 @@ from attention_book.cli.terminal import (
 from attention_book.cli.train import train
 from attention_book.cli.translate import translate
 from attention_book.cli.ui import BilingualGroup, option, speaking
+from attention_book.cli.write import write
 from attention_book.foundations.bilingual import Bilingual
 
 _TEXT = Bilingual(
@@ -160,7 +161,7 @@ def _told(failure: Failure) -> int:
 @option("--version", is_flag=True, help=Bilingual("显示版本号。", "Show the version."))
 @click.pass_context
 def program(context: click.Context, version: bool) -> None:
-    """Train, translate, evaluate, inspect, examine, export, data, course."""
+    """Train, translate, write, evaluate, inspect, examine, export, data, course."""
     if version:
         tell(f"attention-book {sys.modules['attention_book'].__version__}")
         context.exit()
@@ -169,7 +170,7 @@ def program(context: click.Context, version: bool) -> None:
         tell("\n".join(in_columns(rows)))
 
 
-for _command in (train, translate, evaluate, inspect, examine, export, data, course):
+for _command in (train, translate, write, evaluate, inspect, examine, export, data, course):
     program.add_command(_command)
 for _command in (assign, grade):
     course.add_command(_command)

@@ -265,6 +265,23 @@ _PHRASES = _compiled(
         ("English TAB French TAB Chinese", "“英 TAB 法 TAB 中”"),
         ("{a:d} columns", "{a} 列"),
         ("at least one pair of sentences", "至少一对句子"),
+        ("at least one document", "至少一段文本"),
+        ("at least one document with a token", "至少一段有词元的文本"),
+        ("{a:d} documents or more", "至少 {a} 段文本"),
+        ("at most {a:d}, as many as this text has", "至多 {a}，这份文本只有这么多"),
+        ("paragraphs of at most {a:d} characters", "每段至多 {a} 个字符"),
+        ("a longer one", "更长的"),
+        ("characters seen {a:d} times or more", "出现至少 {a} 次的字符"),
+        ("numbers of this codec, {a}", "与编码方式相符的编号，{a}"),
+        ("a translator", "翻译模型"),
+        ("a language model", "语言模型"),
+        ("that of two languages", "两种语言的"),
+        ("that of a language model", "语言模型的"),
+        ("a text", "文本"),
+        ("pieces in JSON", "JSON 格式的词元表"),
+        ("prepared documents", "准备好的文本"),
+        ("from 1 to {a}", "从 1 到 {a}"),
+        ("prompts of one length", "一样长的开头"),
         ("words seen {a:s} times or more", "至少出现 {a} 次的词"),
         ("at least one token", "至少一个词元"),
         ("at least one token in each, and an end at the least", "每句至少一个词元，至少要有结束符"),
@@ -447,6 +464,10 @@ _PHRASES = _compiled(
 _ADVICE = _compiled(
     [
         ("subwords know them all", "子词什么语言都行"),
+        (
+            "a document is a line or, where blank lines part a file, a paragraph",
+            "一行是一段；文件里有空行时，空行之间是一段",
+        ),
         ("/use (?P<a>'.+')", "请用 {a}"),
         (
             "try a lower learning rate, a longer warm-up or a smaller clip, and look for inf "

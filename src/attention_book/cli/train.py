@@ -22,6 +22,7 @@ from attention_book.cli.asked import (
 )
 from attention_book.cli.errors import ExitCode, Failure, failure_of_lines, wrong_settings
 from attention_book.cli.evaluate import by_model, scored_tokens
+from attention_book.cli.language import result_of_language
 from attention_book.cli.progress import shown, with_forecast
 from attention_book.cli.reasons import in_chinese
 from attention_book.cli.terminal import is_first, note, spoken, tell, visible
@@ -31,21 +32,17 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.runs.checkpoints import Checkpoints
 from attention_book.runs.corpus import BadLines, read_lines
 from attention_book.runs.folder import RunFolder, differing
+from attention_book.runs.language.settings import TEXTS, AnySettings, LanguageSettings
 from attention_book.runs.log import Interrupted, StepReport
 from attention_book.runs.scoring import score
-from attention_book.runs.settings import (
-    CORPORA,
-    TEXT_RECIPES,
-    Device,
-    RunSettings,
-    TrainingSettings,
-)
+from attention_book.runs.settings import TEXT_RECIPES, Device, TrainingSettings
 from attention_book.runs.training import resume, start, status
 from attention_book.text import CorpusError
 
 #: The options of which each changes the settings.
 SETTING_OPTIONS = (
-    *("recipe", "settings", "train", "validation", "test", "corpus", "source", "target"),
+    *("task", "text", "recipe", "settings", "train", "validation", "test", "corpus"),
+    *("source", "target"),
     *("bpe", "separate", "steps", "epochs", "device", "seed", "set"),
 )
 # What torchrun counts: how often it has started the processes anew.
@@ -59,7 +56,7 @@ class Begin(Enum):
     RESUMED = "resumed"
     NOT = "not"
 
-    def reports(self, folder: Path, settings: RunSettings) -> Iterator[StepReport]:
+    def reports(self, folder: Path, settings: AnySettings) -> Iterator[StepReport]:
         """Return the training, step by step."""
         if self is Begin.RESUMED:
             return resume(folder, tell=_hear)
@@ -70,7 +67,7 @@ def _hear(text: Bilingual) -> None:
     note(Bilingual(visible(text.zh), visible(text.en)))
 
 
-def how_to_begin(folder: Path, settings: RunSettings, chosen: Mapping[str, Any]) -> Begin:
+def how_to_begin(folder: Path, settings: AnySettings, chosen: Mapping[str, Any]) -> Begin:
     """Return how the training of a folder begins."""
     if chosen["resume"] and chosen["again"]:
         raise Failure(
@@ -135,7 +132,7 @@ def status_of(folder: Path) -> str:
         ) from error
 
 
-def _same(folder: Path, settings: RunSettings) -> None:
+def _same(folder: Path, settings: AnySettings) -> None:
     """Check that the run that is there has these settings."""
     differences = "; ".join(differing(RunFolder(folder).settings(), settings))
     if differences:
@@ -257,21 +254,28 @@ def _next(folder: Path, sentence: str) -> str:
 
 
 _TEXT = Bilingual(
-    f"""训练一个翻译模型，结果放在一个文件夹里。
+    f"""训练一个翻译模型或语言模型，结果放在一个文件夹里。
 
     什么都不加，就训练书里的 Transformer（{DEFAULT_RECIPE}）：语料自带，不用联网，
     两个核大约一分钟。用自己的语料：--train 给一个文件（每行“原文 TAB 译文”），
     或两个平行文件（.gz 也行），再用 --source、--target 说明语言；子词当场学出来。
 
+    --task language 训练一个小语言模型：默认读唐诗（随包自带），几分钟；自己的文本用 --text 给。
+    训练完会说它在没见过的文本上有多好，旁边是 n 元语法和 xz；还有它照抄了多少。
+
     已经训练完的不会再训练一遍。中断了（Ctrl-C）就用 --resume 接着训练：在同一台机器上用同一版
     torch，结果和没有中断过逐位相同（线程数照旧；别的变了会说明）。
     """,
-    f"""Train a translation model into a folder.
+    f"""Train a translator or a language model into a folder.
 
     Without options it is the book's Transformer ({DEFAULT_RECIPE}), on a corpus that comes with
     the package: no network, about a minute on two cores. To train on text of your own, name with
     --train a file of lines "source TAB target" or two parallel files (.gz too), and the
     languages with --source and --target; subwords are learned on the spot.
+
+    With --task language it is a small language model, of sentences of Jane Austen's that come with
+    the package (some minutes), or of text of your own: --text. In the end you see how good it is on
+    text that it has not seen, beside n-grams and xz, and how much it copies.
 
     A finished run is not trained again. Go on with an interrupted one (Ctrl-C) with --resume: on
     the same machine with the same torch the result is, to the bit, that of a run that was never
@@ -287,6 +291,10 @@ _EXAMPLES = (
     (
         "attention-book train --train train.it train.en --source it --target en --bpe 8000",
         Bilingual("自己的两个平行文件，8000 个子词", "two parallel files, 8,000 subwords"),
+    ),
+    (
+        "attention-book train --task language --text novel.txt",
+        Bilingual("自己的文本，训练语言模型", "a language model of text of your own"),
     ),
     (
         "attention-book train --recipe multi30k-en-de",
@@ -309,7 +317,31 @@ _PIECES, _EPOCHS = OWN_TEXT["text"]["num_pieces"], OWN_TEXT["training"]["epochs"
 
 
 @click.command(
-    cls=BilingualCommand, text=_TEXT, examples=_EXAMPLES, pairs=[f"--{name}" for name in FILES]
+    cls=BilingualCommand,
+    text=_TEXT,
+    examples=_EXAMPLES,
+    pairs=[f"--{name}" for name in FILES],
+    several=["--text"],
+)
+@option(
+    "--task",
+    type=click.Choice(("translation", "language")),
+    metavar="[translation|language]",
+    help=Bilingual(
+        "训练什么：翻译模型（默认），或语言模型，用 attention-book write 让它续写。",
+        "What to train: a translator (default), or a language model, which goes on writing with "
+        "attention-book write.",
+    ),
+)
+@option(
+    "--text",
+    multiple=True,
+    metavar=Bilingual("文件 [文件]…", "FILE [FILE]..."),
+    help=Bilingual(
+        "语言模型读的文本，UTF-8：每行一段；有空行的文件，空行之间为一段。",
+        "What a language model reads, UTF-8: each line is a document or, where blank lines part "
+        "a file, each paragraph.",
+    ),
 )
 @option(
     "--recipe",
@@ -351,17 +383,20 @@ _PIECES, _EPOCHS = OWN_TEXT["text"]["num_pieces"], OWN_TEXT["training"]["epochs"
 )
 @option(
     "--corpus",
-    type=click.Choice(CORPORA),
+    type=click.Choice(TEXTS),
     metavar=Bilingual("名称", "NAME"),
     help=Bilingual(
-        f"有名字的语料：{'、'.join(CORPORA)}（见 attention-book data）。",
-        f"A corpus by name: {', '.join(CORPORA)} (see attention-book data).",
+        f"有名字的语料：{'、'.join(TEXTS)}（见 attention-book data）。",
+        f"A corpus by name: {', '.join(TEXTS)} (see attention-book data).",
     ),
 )
 @option(
     "--source",
     metavar=Bilingual("语言", "LANGUAGE"),
-    help=Bilingual("从什么语言翻译，例如 it。", "The language to translate from, such as it."),
+    help=Bilingual(
+        "从什么语言翻译，例如 it；语言模型：读语料的哪种语言。",
+        "The language to translate from, such as it; which one of a corpus a language model reads.",
+    ),
 )
 @option(
     "--target",
@@ -461,10 +496,11 @@ def train(**chosen: Any) -> None:
         _train(folder, settings, begin)
     if is_first():
         note()
-        tell(result_told(folder))
+        of_language = isinstance(settings, LanguageSettings)
+        tell(result_of_language(folder) if of_language else result_told(folder))
 
 
-def _train(folder: Path, settings: RunSettings, begin: Begin) -> None:
+def _train(folder: Path, settings: AnySettings, begin: Begin) -> None:
     """Train to the end, or to Ctrl-C, or to an error that says why."""
     name, began = visible(str(folder)), time.monotonic()
     step = latest_step(folder) if begin is Begin.RESUMED else None

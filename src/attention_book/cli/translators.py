@@ -27,7 +27,7 @@ from attention_book.models import Seq2Seq, Transformer
 from attention_book.models.evaluating import moved
 from attention_book.runs.codec import TextCodec, WordRule, Words
 from attention_book.runs.ddp import device_named
-from attention_book.runs.folder import MachineError, RunFolder
+from attention_book.runs.folder import MachineError, RunError, RunFolder
 from attention_book.runs.loading import Which, load_run
 from attention_book.runs.settings import TEXT_RECIPES, Device, RunSettings
 from attention_book.text import encode_source
@@ -123,11 +123,11 @@ def learned(
     """
     place = None if device is None else device_named(device)
     found = _learned(run, recipe, checkpoint)
-    found.model.to(place or _where_it_was_trained(found.settings.training.device))
+    found.model.to(place or where_it_was_trained(found.settings.training.device))
     return found
 
 
-def _where_it_was_trained(device: str) -> torch.device:
+def where_it_was_trained(device: str) -> torch.device:
     """Return the device that settings name, or the CPU where there is no such one."""
     try:
         return device_named(device)
@@ -149,18 +149,28 @@ def _learned(run: str | None, recipe: str | None, checkpoint: Which | None) -> L
     return Learned(name=str(folder), model=found.model, codec=found.codec, settings=found.settings)
 
 
-def latest_run(root: Path = RUNS) -> Path:
-    """Return the run that was begun or went on last."""
+def latest_run(root: Path = RUNS, *, task: str | None = None) -> Path:
+    """Return the run that was begun or went on last, a translator's or that of another task."""
     begun = [path.parent for path in root.glob(f"*/{SETTINGS}")]
+    begun = [path for path in begun if task_of(path) == task]
     # One that failed before it had any weights hides no other.
     found = [path for path in begun if RunFolder(path).has_weights()] or begun
     if not found:
+        line = "attention-book train" + (f" --task {task}" if task else "")
         raise Failure(
             ExitCode.RUN,
-            f"{root}/ 里还没有训练好的模型。先运行：attention-book train",
-            f"{root}/: expected a run, got none; train one first: attention-book train",
+            f"{root}/ 里还没有训练好的模型。先运行：{line}",
+            f"{root}/: expected a run, got none; train one first: {line}",
         )
     return max(found, key=last_change)
+
+
+def task_of(folder: Path) -> str | None:
+    """Return what a run is of: "language", or nothing, a translator; also where it is damaged."""
+    try:
+        return RunFolder(folder).settings().TASK
+    except RunError:
+        return None
 
 
 def last_change(folder: Path) -> float:

@@ -80,6 +80,7 @@ class BilingualCommand(click.Command):
         text: What it does: a line, and then paragraphs.
         examples: Lines to type, each with what it does.
         pairs: The options that take one value or two.
+        several: The options that take any number of values, where there are no operands.
         rest: As :class:`click.Command` takes it.
     """
 
@@ -91,9 +92,11 @@ class BilingualCommand(click.Command):
         text: Text,
         examples: Iterable[tuple[str, Text]] = (),
         pairs: Collection[str] = (),
+        several: Collection[str] = (),
         **rest: Any,
     ) -> None:
         self.text, self.examples, self.pairs = text, tuple(examples), pairs
+        self.several = several
         super().__init__(*args, **rest)
         self.params = [
             *self.params,
@@ -120,7 +123,14 @@ class BilingualCommand(click.Command):
         valued = {name for each in options if not each.is_flag for name in each.opts}
         operands = any(isinstance(each, click.Argument) for each in self.params)
         return super().parse_args(
-            ctx, spread(args, self.pairs, valued=valued, operands=operands and bool(self.pairs))
+            ctx,
+            spread(
+                args,
+                [*self.pairs, *self.several],
+                valued=valued,
+                operands=operands and bool(self.pairs),
+                several=self.several,
+            ),
         )
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
@@ -196,6 +206,7 @@ def spread(
     *,
     valued: Collection[str] = (),
     operands: bool = False,
+    several: Collection[str] = (),
 ) -> list[str]:
     """Return a line in which each of two values behind an option has the option before it.
 
@@ -208,6 +219,7 @@ def spread(
         names: The options that take one value or two.
         valued: All options that take values.
         operands: Whether the command has operands.
+        several: Those of the options that take more than two.
 
     >>> spread(["--train", "a.en", "a.it", "--steps", "9"], ["--train"])
     ['--train', 'a.en', '--train', 'a.it', '--steps', '9']
@@ -218,7 +230,8 @@ def spread(
     taken = _taken(runs) if operands else {}
     found: list[str] = []
     for place, run in enumerate(runs):
-        count = taken.get(place, 2) if run.name else 0
+        most = len(run.words) if run.name in several else 2
+        count = taken.get(place, most) if run.name else 0
         found += run.before
         for number, word in enumerate(run.words):
             found += [run.name, word] if number < count else [word]

@@ -1,10 +1,12 @@
 """Decoding: from a model's predictions to sentences."""
 
 from attention_book.decoding.beam import BeamStep, beam_search, beam_trace
+from attention_book.decoding.continuation import Continuation
 from attention_book.decoding.greedy import greedy_search
 from attention_book.decoding.hypothesis import Hypothesis, length_factor
 from attention_book.decoding.recorded import RecordedStep
 from attention_book.decoding.sampling import (
+    keep_min_p,
     keep_top_k,
     keep_top_p,
     next_distribution,
@@ -25,6 +27,7 @@ from attention_book.decoding.translate import Translation, attention_of, transla
 
 __all__ = [
     "BeamStep",
+    "Continuation",
     "Hypothesis",
     "RecordedStep",
     "Speculation",
@@ -36,6 +39,7 @@ __all__ = [
     "beam_trace",
     "expected_words",
     "greedy_search",
+    "keep_min_p",
     "keep_top_k",
     "keep_top_p",
     "length_factor",

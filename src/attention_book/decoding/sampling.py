@@ -1,6 +1,7 @@
-"""Sampling: temperature, top-k and top-p (nucleus sampling, Holtzman et al. 2020)."""
+"""Sampling: temperature, top-k, top-p (nucleus sampling, Holtzman et al. 2020) and min-p."""
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -18,7 +19,7 @@ from attention_book.decoding.prediction import (
 )
 from attention_book.decoding.writers import Guess, as_writer
 from attention_book.foundations.checks import check_probability, check_sizes
-from attention_book.foundations.shapes import StepLogits, TokenIds
+from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Reader, State, Writer
 
@@ -114,6 +115,30 @@ def keep_top_p(logits: StepLogits, top_p: float) -> StepLogits:
     return _drop(logits, dropped, order)
 
 
+def keep_min_p(logits: StepLogits, min_p: float) -> StepLogits:
+    """Keep the words that are at least ``min_p`` times as probable as the most probable one.
+
+    .. math:: V = \\{w : P(w) \\ge p_\\text{min} \\max_v P(v)\\}
+
+    Where the model is sure, few are left; where it is not, many. Nguyen et al. (2024).
+
+    Args:
+        logits: (batch, vocabulary).
+        min_p: From 0, all words, to 1, the most probable alone.
+
+    Raises:
+        ValueError: if ``min_p`` is no probability.
+
+    >>> keep_min_p(torch.tensor([[0.1, 0.6, 0.3]]).log(), 0.4).exp()
+    tensor([[0.0000, 0.6000, 0.3000]])
+    """
+    check_probability("min_p", min_p)
+    if min_p == 0:
+        return logits
+    least = logits.amax(dim=-1, keepdim=True) + math.log(min_p)
+    return logits.masked_fill(logits < least, -torch.inf)
+
+
 def _of_sums(logits: Tensor) -> torch.dtype:
     """Return the type in which the probabilities of a whole vocabulary can be added up."""
     return torch.float32 if logits.device.type == "mps" else torch.float64
@@ -134,10 +159,11 @@ def next_distribution(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
 ) -> StepLogits:
     """Return the probabilities that the next word is drawn with.
 
-    First the temperature, then ``top_k``, then ``top_p``; what is kept is brought to the
+    First the temperature, then ``top_k``, ``top_p``, ``min_p``; what is kept is brought to the
     sum 1 again. Half precision is computed in single, and rounded in the end.
 
     Args:
@@ -145,6 +171,7 @@ def next_distribution(
         temperature: See :func:`with_temperature`.
         top_k: See :func:`keep_top_k`; None keeps all.
         top_p: See :func:`keep_top_p`; None keeps all.
+        min_p: See :func:`keep_min_p`; None keeps all.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -157,6 +184,7 @@ def next_distribution(
     logits = with_temperature(logits, temperature)
     logits = logits if top_k is None else keep_top_k(logits, top_k)
     logits = logits if top_p is None else keep_top_p(logits, top_p)
+    logits = logits if min_p is None else keep_min_p(logits, min_p)
     return logits.softmax(dim=-1).to(given)
 
 
@@ -168,6 +196,9 @@ def sample(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    stop: tuple[int, ...] = (),
+    watch: Callable[[StepIds], None] | None = None,
     generator: torch.Generator | None = None,
 ) -> list[Hypothesis]:
     """Write on from each prompt, drawing one word after the other, until ``<eos>``.
@@ -190,6 +221,10 @@ def sample(
         temperature: See :func:`with_temperature`.
         top_k: See :func:`keep_top_k`; None keeps all.
         top_p: See :func:`keep_top_p`; None keeps all.
+        min_p: See :func:`keep_min_p`; None keeps all.
+        stop: Tokens that end a text besides the model's own.
+        watch: Is told each text's next token as soon as it is drawn, (batch,); what a text that
+            has ended gets is no part of it.
         generator: Source of the random draws, on the prompt's device.
 
     Returns:
@@ -207,10 +242,12 @@ def sample(
     (5, 6)
     """
     model = as_writer(model)
-    ids, ends = special_ids(model), end_ids(model)
+    ids, ends = special_ids(model), (*end_ids(model), *stop)
     check_prompt(prompt, model)
     check_sizes(max_tokens=max_tokens)
-    distribution = partial(next_distribution, temperature=temperature, top_k=top_k, top_p=top_p)
+    distribution = partial(
+        next_distribution, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p
+    )
     written: list[Tensor] = []
     with evaluating(model):
         logits, state = read_prompt(model, prompt)
@@ -220,6 +257,8 @@ def sample(
             own = next_log_probs(logits, ids, ends)
             token = draw(distribution(own), generator)
             written.append(token)
+            if watch is not None:
+                watch(token)
             total += own.gather(1, token[:, None])[:, 0].masked_fill(ended, 0.0)
             ended |= is_end(token, ends)
             if num_ended(ended, own) == len(ended) or len(written) == max_tokens:

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from attention_book.foundations.checks import check_numbers
-from attention_book.text import Batch
+from attention_book.text import Batch, PackedBatch
 
-Movable = TypeVar("Movable", Tensor, Batch)
+Movable = TypeVar("Movable", Tensor, Batch, PackedBatch)
 
 
 @contextmanager
@@ -57,10 +57,20 @@ def moved(what: Movable, model: object) -> Movable:
     device(type='meta')
     """
     device = device_of(model)
-    if isinstance(what, Batch) and what.source.device.type == "cpu" and device.type != "cpu":
+    if not isinstance(what, Tensor) and device.type != "cpu":
         settings = getattr(model, "config", None)
-        for name, tokens in (("source", what.source), ("target", what.target_input)):
-            size = getattr(settings, f"{name}_vocabulary", None)
-            if size is not None:
-                check_numbers(name, tokens, size)
+        for name, size, tokens in _numbers(what):
+            known = getattr(settings, size, None)
+            if known is not None and tokens.device.type == "cpu":
+                check_numbers(name, tokens, known)
     return what.to(device)
+
+
+def _numbers(batch: Batch | PackedBatch) -> tuple[tuple[str, str, Tensor], ...]:
+    """Return what a batch's numbers are called, the setting that bounds them, and the numbers."""
+    if isinstance(batch, PackedBatch):
+        return (("tokens", "vocabulary", batch.tokens),)
+    return (
+        ("source", "source_vocabulary", batch.source),
+        ("target", "target_vocabulary", batch.target_input),
+    )

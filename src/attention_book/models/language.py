@@ -19,7 +19,7 @@ from attention_book.models.config import LayerConfig
 from attention_book.models.layers import TokenStack
 from attention_book.models.parts import token_embedding
 from attention_book.models.protocols import check_one_each
-from attention_book.models.sources import check_real, reading_places
+from attention_book.models.sources import check_real, places_within, reading_places
 from attention_book.models.tied import TiedModel
 from attention_book.text import BOS, EOS, PAD, SpecialIds
 
@@ -137,20 +137,41 @@ class LanguageModel(TiedModel):
         """Return where the one matrix stands by the config, the output layer last; or nothing."""
         return ("stack.embedding", "readout") if self.says("tied") else ()
 
-    def forward(self, tokens: TokenIds, real: TokenMask | None = None) -> Logits:
+    def forward(
+        self,
+        tokens: TokenIds,
+        real: TokenMask | None = None,
+        *,
+        documents: TokenIds | None = None,
+    ) -> Logits:
         """Return a guess at every place: at the token that follows or, not causal, at its own.
 
         Args:
             tokens: (batch, token).
             real: False where a token is padding, hidden from all; None: nowhere. It is read last,
                 and positions count real tokens.
+            documents: Where several texts stand in a row, which one each token belongs to, (batch,
+                token), as :class:`~attention_book.text.PackedBatch` numbers them. A token sees its
+                own text alone, whose positions begin at 0: what comes out is what each text would
+                give by itself. None: a row is one text.
 
         Raises:
             TypeError: if ``real`` is not boolean.
             ValueError: if it has another shape than the tokens, or padding would count as text:
-                :meth:`~attention_book.models.LayerConfig.check_padding`.
+                :meth:`~attention_book.models.LayerConfig.check_padding`; if ``documents`` has
+                another shape, or comes with ``real``.
         """
         causal = self.config.causal
+        if documents is not None:
+            if real is not None or documents.shape != tokens.shape:
+                raise ValueError(
+                    f"documents: expected the tokens' shape {tuple(tokens.shape)} and no real, "
+                    f"got {tuple(documents.shape)} and {'one' if real is not None else 'none'}"
+                )
+            x = self.stack.embed(tokens, places=places_within(documents))
+            same = documents[:, None, :, None] == documents[:, None, None, :]
+            apart: Logits = self.readout(self.stack.run(x, Visibility(mask=same), is_causal=causal))
+            return apart
         if real is None:
             return self.predict(tokens, is_causal=causal)
         check_real(tokens, real)

@@ -79,6 +79,21 @@ def reading_places(mask: SourceMask, before: Tensor | None = None) -> Tensor:
     return torch.where(mask, before + real, behind + padding) - 1
 
 
+def places_within(documents: TokenIds) -> TokenIds:
+    """Return each token's place in its own text, where several texts stand in a row.
+
+    Args:
+        documents: Which text each token belongs to, (batch, token).
+
+    >>> places_within(torch.tensor([[1, 1, 1, 2, 2, 0]]))
+    tensor([[0, 1, 2, 0, 1, 0]])
+    """
+    place = torch.arange(documents.shape[1], device=documents.device)
+    begins = torch.ones_like(documents, dtype=torch.bool)
+    begins[:, 1:] = documents[:, 1:] != documents[:, :-1]
+    return place - torch.where(begins, place, 0).cummax(dim=1).values
+
+
 def _check_not_empty(mask: SourceMask) -> None:
     real = mask.any(dim=1)
     if not bool(real.all()):

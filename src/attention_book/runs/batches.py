@@ -409,6 +409,16 @@ class Side:
         """Return how many numbers each sentence has, ``<eos>`` included."""
         return self._places.diff()
 
+    def stretch(self, row: int, start: int, length: int) -> Tensor:
+        """Return some numbers of one sentence, from its ``start`` on."""
+        begin = int(self._places[row]) + start
+        ids = self._numbers[begin : begin + length].to(torch.int64) & self._bits
+        if int(ids.max()) >= self._vocabulary:
+            raise CorpusError(
+                f"{self._path}: expected numbers below {self._vocabulary}, got {int(ids.max())}"
+            )
+        return ids
+
     def gather(self, rows: Tensor) -> tuple[TokenIds, TokenMask]:
         """Return some sentences, padded to the longest, and the mask that says what is real."""
         starts = self._places[rows]
@@ -825,11 +835,16 @@ def corpus_digest(data: DataSettings, split: Split, codec: TextCodec) -> str:
     """
     about = asdict(data) | {"split": split, "codec": codec.digest}
     for part in ("train", "validation", "test"):
-        about[part] = [_digest_of(path) for path in getattr(data, part)]
+        about[part] = [digest_of(path) for path in getattr(data, part)]
     return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _digest_of(path: str) -> str:
+def digest_of(path: str) -> str:
+    """Return the digest of a file's content.
+
+    Raises:
+        CorpusError: if it cannot be read.
+    """
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,7 @@
 """What a run is trained on and with: codec and corpus, model, optimizer, random numbers."""
 
 import ctypes
+import math
 import platform
 import shutil
 from collections.abc import Iterator, Mapping
@@ -15,13 +16,17 @@ from torch import Tensor, nn
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.files import write_whole
 from attention_book.foundations.seed import mixed
-from attention_book.models import Seq2Seq, Seq2SeqConfig, Transformer
+from attention_book.models import LanguageModel, Seq2Seq, Seq2SeqConfig, Transformer
 from attention_book.runs.batches import PreparedCorpus, learn_codec, prepare_split
 from attention_book.runs.checkpoints import Tell
 from attention_book.runs.codec import TextCodec
 from attention_book.runs.corpus import Split
 from attention_book.runs.folder import MachineError, RunError, RunFolder
-from attention_book.runs.settings import ModelSettings, RunSettings, TrainingSettings
+from attention_book.runs.language.codec import PieceCodec
+from attention_book.runs.language.documents import check_enough, read_documents
+from attention_book.runs.language.packed import PackedCorpus, prepare_documents
+from attention_book.runs.language.settings import AnySettings, DecoderSettings, LanguageSettings
+from attention_book.runs.settings import ModelSettings, TrainingSettings
 from attention_book.text import CorpusError
 from attention_book.training import inverse_square_root_schedule, linear_schedule, xavier_
 from attention_book.training.schedule import Schedule
@@ -112,7 +117,13 @@ DTYPES: dict[str, torch.dtype | None] = {
 }
 
 
-def build_model(settings: ModelSettings, codec: TextCodec) -> Transformer | Seq2Seq:
+#: What a run can train.
+Model = Transformer | Seq2Seq | LanguageModel
+AnyModelSettings = ModelSettings | DecoderSettings
+Codec = TextCodec | PieceCodec
+
+
+def build_model(settings: AnyModelSettings, codec: Codec) -> Model:
     """Return a new model for the vocabularies of a codec, drawn from torch's random numbers.
 
     >>> from attention_book.runs.settings import TextSettings
@@ -120,6 +131,10 @@ def build_model(settings: ModelSettings, codec: TextCodec) -> Transformer | Seq2
     >>> build_model(ModelSettings(), codec).config.target_vocabulary
     6
     """
+    if isinstance(settings, DecoderSettings):
+        return build_decoder(settings, language_codec(codec))
+    if isinstance(codec, PieceCodec):
+        raise RunError("codec: expected that of two languages, got that of a language model")
     config = settings.model_config(
         source_vocabulary=len(codec.source_vocabulary),
         target_vocabulary=len(codec.target_vocabulary),
@@ -128,14 +143,56 @@ def build_model(settings: ModelSettings, codec: TextCodec) -> Transformer | Seq2
     return xavier_(model) if settings.xavier else model
 
 
+def language_codec(codec: Codec) -> PieceCodec:
+    """Return a language model's codec; refuse a translator's."""
+    if not isinstance(codec, PieceCodec):
+        raise RunError("codec: expected that of a language model, got that of two languages")
+    return codec
+
+
+# The deviation of the first weights, and of those that are added to the residual stream.
+_SMALL = 0.02
+_ADDED = ("self_attention.W_o.weight", "feed_forward.W_2.weight")
+
+
+def build_decoder(settings: DecoderSettings, codec: PieceCodec) -> LanguageModel:
+    """Return a new language model, its matrices normal and small.
+
+    Their deviation is 0.02; of those that add to the residual stream it is divided by
+    :math:`\\sqrt{2N}`, so that a sum of N layers is no larger than one (Radford et al. 2019).
+
+    >>> from attention_book.runs.language.settings import PieceSettings
+    >>> codec = PieceCodec.learn(["abc", "abd"], PieceSettings())
+    >>> build_decoder(DecoderSettings(config={"d_model": 32}), codec).config.vocabulary
+    263
+    """
+    model = LanguageModel(settings.model_config(vocabulary=len(codec.vocabulary)))
+    for name, weight in model.named_parameters():
+        if weight.ndim > 1:
+            added = name.endswith(_ADDED)
+            depth = math.sqrt(2 * model.config.num_layers) if added else 1
+            nn.init.normal_(weight, std=_SMALL / depth)
+    return model
+
+
 def build_optimizer(model: nn.Module, settings: TrainingSettings) -> torch.optim.Optimizer:
     """Return AdamW (Loshchilov and Hutter 2019); without decay it is Adam.
+
+    Matrices decay; gains and biases do not.
 
     >>> build_optimizer(nn.Linear(2, 2), TrainingSettings(betas=(0.9, 0.98))).defaults["betas"]
     (0.9, 0.98)
     """
-    options: dict[str, Any] = {"betas": settings.betas, "weight_decay": settings.weight_decay}
-    return torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, fused=True, **options)
+    options: dict[str, Any] = {"lr": settings.learning_rate, "betas": settings.betas}
+    if not settings.weight_decay:
+        return torch.optim.AdamW(model.parameters(), weight_decay=0.0, fused=True, **options)
+    matrices = [weight for weight in model.parameters() if weight.ndim > 1]
+    others = [weight for weight in model.parameters() if weight.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, fused=True, **options)
 
 
 def build_schedule(settings: TrainingSettings, num_steps: int) -> Schedule:
@@ -165,7 +222,12 @@ _WORTH_SAYING = 10**9
 
 
 def check_memory(
-    settings: ModelSettings, codec: TextCodec, device: torch.device, tell: Tell, *, shares: int = 1
+    settings: AnyModelSettings,
+    codec: Codec,
+    device: torch.device,
+    tell: Tell,
+    *,
+    shares: int = 1,
 ) -> None:
     """See that there is memory for a model and its optimizer before there is either.
 
@@ -195,7 +257,7 @@ def check_memory(
     )
 
 
-def bytes_needed(settings: ModelSettings, codec: TextCodec) -> int:
+def bytes_needed(settings: AnyModelSettings, codec: Codec) -> int:
     """Return how many bytes the weights, their gradients and Adam's moments take.
 
     >>> from attention_book.runs.settings import TextSettings
@@ -245,17 +307,17 @@ class Material:
 
     Attributes:
         codec: Text to numbers and back.
-        train: The training pairs.
-        validation: The pairs that it is looked at with; None: there are none.
+        train: The training pairs, or documents.
+        validation: Those that it is looked at with; None: there are none.
     """
 
-    codec: TextCodec
-    train: PreparedCorpus
-    validation: PreparedCorpus | None
+    codec: Codec
+    train: PreparedCorpus | PackedCorpus
+    validation: PreparedCorpus | PackedCorpus | None
 
 
 def prepare_material(
-    folder: RunFolder, settings: RunSettings, tell: Tell, *, anew: bool = False
+    folder: RunFolder, settings: AnySettings, tell: Tell, *, anew: bool = False
 ) -> None:
     """Learn the codec and prepare the corpus in the folder of the run, unless they are there.
 
@@ -268,7 +330,12 @@ def prepare_material(
             again, and a part of the corpus is kept only if it is what would be prepared.
     """
     if anew or not folder.codec.is_file():
-        learned = learn_codec(settings.data, settings.text)
+        learned: Codec
+        if isinstance(settings, LanguageSettings):
+            check_enough(read_documents(settings.data), _name(settings))
+            learned = PieceCodec.learn(read_documents(settings.data), settings.text)
+        else:
+            learned = learn_codec(settings.data, settings.text)
         write_whole(folder.codec, learned.to_json().encode())
     codec = read_codec(folder)
     splits: tuple[Split, ...] = ("train", "validation")
@@ -276,7 +343,7 @@ def prepare_material(
         if not anew and _is_prepared(folder.corpus(split), codec):
             continue
         try:
-            prepare_split(folder.corpus(split), settings.data, split, codec)
+            _prepare(folder.corpus(split), settings, split, codec)
         except CorpusError:
             if split == "train" or not _may_lack_validation(settings):
                 raise
@@ -286,17 +353,30 @@ def prepare_material(
             tell(_NO_VALIDATION)
 
 
+def _prepare(folder: Path, settings: AnySettings, split: Split, codec: Codec) -> None:
+    if isinstance(settings, LanguageSettings):
+        prepare_documents(folder, settings.data, split, language_codec(codec))
+    elif isinstance(codec, TextCodec):
+        prepare_split(folder, settings.data, split, codec)
+
+
+def _name(settings: LanguageSettings) -> str:
+    return settings.data.corpus or " and ".join(settings.data.train)
+
+
 def open_material(folder: RunFolder) -> Material:
     """Open what :func:`prepare_material` has prepared."""
     codec, validation = read_codec(folder), folder.corpus("validation")
+    settings = folder.settings()
+    context = settings.model.context if isinstance(settings, LanguageSettings) else 0
     return Material(
         codec,
-        _opened(folder.corpus("train"), codec),
-        _opened(validation, codec) if validation.is_dir() else None,
+        _opened(folder.corpus("train"), codec, context),
+        _opened(validation, codec, context) if validation.is_dir() else None,
     )
 
 
-def _is_prepared(folder: Path, codec: TextCodec) -> bool:
+def _is_prepared(folder: Path, codec: Codec) -> bool:
     try:
         _opened(folder, codec)
     except CorpusError:
@@ -304,29 +384,35 @@ def _is_prepared(folder: Path, codec: TextCodec) -> bool:
     return True
 
 
-def _opened(folder: Path, codec: TextCodec) -> PreparedCorpus:
-    corpus = PreparedCorpus.open(folder)
-    source, target = codec.source_vocabulary, codec.target_vocabulary
-    expected = {
-        **{"source_vocabulary": len(source), "target_vocabulary": len(target)},
-        **{"source_pad": source.special_ids.pad, "target_pad": target.special_ids.pad},
-        "target_bos": target.special_ids.bos,
-    }
+def _opened(folder: Path, codec: Codec, context: int = 1) -> PreparedCorpus | PackedCorpus:
+    corpus: PreparedCorpus | PackedCorpus
+    if isinstance(codec, PieceCodec):
+        corpus = PackedCorpus(folder, context)
+        expected = {"vocabulary": len(codec.vocabulary)}
+    else:
+        corpus = PreparedCorpus.open(folder)
+        source, target = codec.source_vocabulary, codec.target_vocabulary
+        expected = {
+            **{"source_vocabulary": len(source), "target_vocabulary": len(target)},
+            **{"source_pad": source.special_ids.pad, "target_pad": target.special_ids.pad},
+            "target_bos": target.special_ids.bos,
+        }
     found = {name: getattr(corpus.header, name) for name in expected}
     if found != expected:
         raise CorpusError(f"{folder}: expected numbers of this codec, {expected}, got {found}")
     return corpus
 
 
-def read_codec(folder: RunFolder) -> TextCodec:
-    """Return the codec of a run."""
+def read_codec(folder: RunFolder) -> Codec:
+    """Return the codec of a run: a translator's, or a language model's."""
+    kind = PieceCodec if isinstance(folder.settings(), LanguageSettings) else TextCodec
     try:
-        return TextCodec.from_json(folder.codec.read_text(encoding="utf-8"))
+        return kind.from_json(folder.codec.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(f"{folder.codec}: expected the codec of a run, got none: {error}") from error
 
 
-def _may_lack_validation(settings: RunSettings) -> bool:
+def _may_lack_validation(settings: AnySettings) -> bool:
     """Whether a few lines of one's own may be too few to hold any out.
 
     The same files have just been read for the training, so nothing else is wrong with them.

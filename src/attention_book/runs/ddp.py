@@ -21,8 +21,8 @@ from torch.nn.parallel import DistributedDataParallel
 from attention_book.foundations.checks import is_strict, strict
 from attention_book.models import Layer
 from attention_book.runs.folder import MachineError, RunError
-from attention_book.text import Batch
-from attention_book.training import BatchLoss, batch_loss
+from attention_book.text import Batch, PackedBatch
+from attention_book.training import BatchLoss, batch_loss, packed_loss
 from attention_book.training.loop import LossFn
 
 Result = TypeVar("Result")
@@ -263,10 +263,10 @@ def fill(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
 
 
 class TeacherForced(nn.Module):
-    """A translator as a function from a batch to its loss, the one call that several wrap.
+    """A model as a function from a batch to its loss, the one call that several wrap.
 
     Args:
-        model: The translator.
+        model: A translator, or a language model.
 
     >>> import torch
     >>> from attention_book.models import Seq2Seq, Seq2SeqConfig
@@ -280,9 +280,13 @@ class TeacherForced(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, batch: Batch, label_smoothing: float = 0.0) -> Float[Tensor, ""]:
+    def forward(
+        self, batch: Batch | PackedBatch, label_smoothing: float = 0.0
+    ) -> Float[Tensor, ""]:
         """Return the mean loss of the real target tokens; 0 where there is none."""
         model: Any = self.model
+        if isinstance(batch, PackedBatch):
+            return packed_loss(model, batch, label_smoothing=label_smoothing)
         return batch_loss(model, batch, label_smoothing=label_smoothing)
 
 
@@ -290,7 +294,7 @@ class Replica:
     """A model that one or several processes train: each computes the loss of its own batches.
 
     Args:
-        model: The translator, on the device of this process; ``sharded`` changes it in place.
+        model: The model, on the device of this process; ``sharded`` changes it in place.
         ranks: Who trains.
         sharded: Whether the processes share one copy of the weights.
         compiled: Whether ``torch.compile`` prepares it.
@@ -320,7 +324,7 @@ class Replica:
             self._call = torch.compile(self._module, dynamic=True)
 
     def losses(
-        self, batches: Sequence[Batch], counts: Sequence[int], whole: int | float
+        self, batches: Sequence[Batch | PackedBatch], counts: Sequence[int], whole: int | float
     ) -> Iterator[LossFn]:
         """Yield the losses of this process's share of a step.
 
@@ -336,7 +340,7 @@ class Replica:
                 self._synchronize(place == len(batches))
                 yield partial(self._loss, batch, share)
 
-    def _loss(self, batch: Batch, share: float) -> BatchLoss:
+    def _loss(self, batch: Batch | PackedBatch, share: float) -> BatchLoss:
         with strict(is_strict() and share > 0):  # a batch without tokens is no mistake here
             mean = self._call(batch, self._label_smoothing)
         return BatchLoss(mean * share, 1)

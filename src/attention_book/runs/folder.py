@@ -8,7 +8,7 @@ from typing import Any
 
 from attention_book.foundations.environment import from_extra
 from attention_book.foundations.files import remove_parts, write_whole
-from attention_book.runs.settings import RunSettings
+from attention_book.runs.language.settings import AnySettings, settings_from_toml
 
 
 class RunError(ValueError):
@@ -71,7 +71,7 @@ class RunFolder:
         """Whether there is anything that was trained."""
         return self.best.is_file() or self.average.is_file() or self.has_begun()
 
-    def settings(self) -> RunSettings:
+    def settings(self) -> AnySettings:
         """Return the settings of the run.
 
         Raises:
@@ -81,13 +81,13 @@ class RunFolder:
             if not self.holds_a_run():
                 got = "a folder without settings.toml" if self.path.is_dir() else "no folder"
                 raise RunError(f"{self.path}: expected the folder of a run, got {got}")
-            return RunSettings.from_toml(self.settings_file.read_text(encoding="utf-8"))
+            return settings_from_toml(self.settings_file.read_text(encoding="utf-8"))
         except RunError:
             raise
         except (OSError, ValueError) as error:
             raise RunError(f"{self.settings_file}: {error}") from error
 
-    def claim(self, settings: RunSettings) -> None:
+    def claim(self, settings: AnySettings) -> None:
         """Make this the folder of a run with these settings, or see that it is already.
 
         One that was begun with other settings and has not trained anything is taken over: a start
@@ -148,13 +148,17 @@ class RunFolder:
                 raise RunError(f"{path}: expected no link in the folder of a run, got one")
 
 
-def differing(there: RunSettings, given: RunSettings) -> Iterator[str]:
+def differing(there: AnySettings, given: AnySettings) -> Iterator[str]:
     """Yield what differs between two settings, one by one.
 
-    >>> from attention_book.runs.settings import TrainingSettings
+    >>> from attention_book.runs.settings import RunSettings, TrainingSettings
     >>> list(differing(RunSettings(), RunSettings(training=TrainingSettings(warmup=5))))
     ['training.warmup: 60 there, 5 given']
     """
+    if there.TASK != given.TASK:
+        tasks = (each.TASK or "translation" for each in (there, given))
+        yield "task: {} there, {} given".format(*tasks)
+        return
     old, new = there.to_dict(), given.to_dict()
     for part in old:
         for name in {**old[part], **new[part]}:

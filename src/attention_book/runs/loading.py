@@ -6,11 +6,13 @@ from typing import Any, Literal, get_args
 
 import torch
 
-from attention_book.models import Seq2Seq, Transformer
-from attention_book.runs.building import build_model, drawn_from, read_codec
+from attention_book.models import LanguageModel, Seq2Seq, Transformer
+from attention_book.runs.building import Codec, Model, build_model, drawn_from, read_codec
 from attention_book.runs.checkpoints import Checkpoints
 from attention_book.runs.codec import TextCodec
 from attention_book.runs.folder import RunError, RunFolder
+from attention_book.runs.language.codec import PieceCodec
+from attention_book.runs.language.settings import AnySettings, LanguageSettings
 from attention_book.runs.settings import RunSettings, one_of
 from attention_book.training import CheckpointError, load_checkpoint
 from attention_book.training.checkpoint import below, read_shapes
@@ -77,6 +79,63 @@ def load_run(folder: str | Path, which: Which | None = None) -> LoadedRun:
     >>> run.codec.source_tokens("The girl reads."), run.extra["place"]["step"]
     (('the', 'girl', 'reads', '.'), 2)
     """
+    found = _load(folder, which)
+    if not (isinstance(found.settings, RunSettings) and isinstance(found.codec, TextCodec)):
+        raise RunError(f"{folder}: expected a translator, got a language model")
+    assert not isinstance(found.model, LanguageModel)  # its settings say which model it is
+    return LoadedRun(found.model, found.codec, found.settings, found.which, found.path, found.extra)
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedLanguageModel:
+    """A language model of a run with what it takes to use it; all as of :class:`LoadedRun`.
+
+    Attributes:
+        model: In evaluation mode, on the CPU.
+        codec: Between text and its numbers.
+        settings: What it was made by.
+        which: Which of the run's weights these are.
+        path: The file they are from.
+        extra: What the file says of them.
+    """
+
+    model: LanguageModel
+    codec: PieceCodec
+    settings: LanguageSettings
+    which: Which
+    path: Path
+    extra: dict[str, Any]
+
+
+def load_language_model(folder: str | Path, which: Which | None = None) -> LoadedLanguageModel:
+    """Load a language model's run; arguments and errors as of :func:`load_run`.
+
+    >>> try:
+    ...     load_language_model("nowhere")
+    ... except RunError as error:
+    ...     print(error)
+    nowhere: expected the folder of a run, got no folder
+    """
+    found = _load(folder, which)
+    if not (isinstance(found.settings, LanguageSettings) and isinstance(found.codec, PieceCodec)):
+        raise RunError(f"{folder}: expected a language model, got a translator")
+    assert isinstance(found.model, LanguageModel)  # its settings say which model it is
+    return LoadedLanguageModel(
+        found.model, found.codec, found.settings, found.which, found.path, found.extra
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Loaded:
+    model: Model
+    codec: Codec
+    settings: AnySettings
+    which: Which
+    path: Path
+    extra: dict[str, Any]
+
+
+def _load(folder: str | Path, which: Which | None) -> _Loaded:
     run = RunFolder(folder)
     settings = run.settings()
     found, path = _choose(run, which)
@@ -88,10 +147,10 @@ def load_run(folder: str | Path, which: Which | None = None) -> LoadedRun:
         extra = load_checkpoint(path, model=model).extra
     except FileNotFoundError as error:
         raise RunError(f"{path}: expected the weights of a run, got none") from error
-    return LoadedRun(model.eval(), codec, settings, found, path, extra)
+    return _Loaded(model.eval(), codec, settings, found, path, extra)
 
 
-def _check_fits(path: Path, settings: RunSettings, codec: TextCodec) -> None:
+def _check_fits(path: Path, settings: AnySettings, codec: Codec) -> None:
     """See that a file has the weights of a model before there is any memory for them."""
     found = below("model.", read_shapes(path))
     if settings.model.config.get("num_layers", 1) > len(found):

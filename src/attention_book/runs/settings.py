@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from types import MappingProxyType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from attention_book.course.recipes.named import named
 from attention_book.course.recipes.recipe import CONFIGS, Config, Recipe
@@ -194,8 +194,8 @@ class TextSettings:
 
 #: What the vocabularies say, and no settings.
 FROM_THE_TEXT = {"source_vocabulary", "target_vocabulary", "bos", "eos", "pad"}
-# No size is larger; torch counts what it makes of several of them in 64 bits.
-_LARGEST = 1_000_000
+#: No size is larger; torch counts what it makes of several of them in 64 bits.
+LARGEST = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,8 +226,8 @@ class ModelSettings:
         known_names("config", self.config, kinds.keys() - FROM_THE_TEXT)
         for name, value in self.config.items():
             check_type(name, value, kinds[name])
-            if isinstance(value, int) and abs(value) > _LARGEST:
-                raise ValueError(f"{name}: expected at most {_LARGEST}, got {value}")
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise ValueError(f"{name}: expected at most {LARGEST}, got {value}")
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
         self.model_config(source_vocabulary=9, target_vocabulary=9)
 
@@ -356,8 +356,76 @@ def text_of(name: str) -> str:
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
 
+Stored = TypeVar("Stored", bound="StoredSettings")
+
+
+class StoredSettings:
+    """Settings in parts, between Python and the text of a TOML file, a table for each part."""
+
+    #: The parts, by name.
+    PARTS: ClassVar[Mapping[str, type[Any]]]
+    #: What the file says first, so that other settings are not taken for these; None: nothing.
+    TASK: ClassVar[str | None] = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all settings as plain values, as JSON would return them."""
+        parts = {name: dict(vars(getattr(self, name))) for name in self.PARTS}
+        parts["model"]["config"] = dict(parts["model"]["config"])
+        plain: dict[str, Any] = json.loads(json.dumps(parts))
+        return plain
+
+    @classmethod
+    def from_dict(cls: type[Stored], settings: Mapping[str, Any]) -> Stored:
+        """Return the settings that these plain values say; what they leave out has its default."""
+        known_names("settings", settings, cls.PARTS)
+        return cls(
+            **{name: _part(name, kind, settings.get(name, {})) for name, kind in cls.PARTS.items()}
+        )
+
+    def to_toml(self) -> str:
+        """Return the settings as the text of a TOML file; None, which TOML lacks, is left out."""
+        with from_extra("command", "tomli-w"):
+            import tomli_w
+        parts = self.to_dict()
+        # TOML has no null: of two settings that exclude each other, the other one is there.
+        said: dict[str, Any] = {} if self.TASK is None else {"task": self.TASK}
+        said |= {
+            part: {name: value for name, value in values.items() if value is not None}
+            for part, values in parts.items()
+        }
+        return tomli_w.dumps(said)
+
+    @classmethod
+    def from_toml(cls: type[Stored], text: str) -> Stored:
+        """Read settings from the text of a TOML file."""
+        content = parsed(text)
+        if (task := content.pop("task", None)) != cls.TASK:
+            raise ValueError(f"task: expected {cls.TASK or 'nothing'}, got {task!r}")
+        return cls.from_dict(content)
+
+    @property
+    def digest(self) -> str:
+        """A short number made of all settings; other settings give another one."""
+        text = json.dumps(self.to_dict(), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """Return what a TOML file says.
+
+    >>> parsed("task = 'language'")
+    {'task': 'language'}
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"settings: expected TOML, got something else: {error}") from error
+    except RecursionError as error:
+        raise ValueError("settings: expected TOML, got tables that are too deep") from error
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(StoredSettings):
     """All settings of a run, in four parts, each with its own table in the TOML file.
 
     Attributes:
@@ -374,6 +442,12 @@ class RunSettings:
     ValueError: training: expected known settings, got 'learning_rat'; did you mean 'learning_rate'?
     """
 
+    PARTS: ClassVar[Mapping[str, type[Any]]] = {
+        "data": DataSettings,
+        "text": TextSettings,
+        "model": ModelSettings,
+        "training": TrainingSettings,
+    }
     data: DataSettings = field(default_factory=DataSettings)
     text: TextSettings = field(default_factory=TextSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
@@ -388,42 +462,6 @@ class RunSettings:
                 "model.config.shared: expected with subwords that both languages share, "
                 f"got it with text.unit={self.text.unit!r}, text.shared={self.text.shared}"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all settings as plain values, as JSON would return them."""
-        parts = {name: dict(vars(part)) for name, part in vars(self).items()}
-        parts["model"]["config"] = dict(self.model.config)
-        plain: dict[str, Any] = json.loads(json.dumps(parts))
-        return plain
-
-    @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> "RunSettings":
-        """Return the settings that these plain values say; what they leave out has its default."""
-        known_names("settings", settings, PARTS)
-        return cls(**{name: _part(name, settings.get(name, {})) for name in PARTS})
-
-    def to_toml(self) -> str:
-        """Return the settings as the text of a TOML file; None, which TOML lacks, is left out."""
-        with from_extra("command", "tomli-w"):
-            import tomli_w
-        parts = self.to_dict()
-        # TOML has no null: of two settings that exclude each other, the other one is there.
-        said = {
-            part: {name: value for name, value in values.items() if value is not None}
-            for part, values in parts.items()
-        }
-        return tomli_w.dumps(said)
-
-    @classmethod
-    def from_toml(cls, text: str) -> "RunSettings":
-        """Read settings from the text of a TOML file."""
-        try:
-            content = tomllib.loads(text)
-            return cls.from_dict(content)
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"settings: expected TOML, got something else: {error}") from error
-        except RecursionError as error:
-            raise ValueError("settings: expected TOML, got tables that are too deep") from error
 
     @classmethod
     def from_recipe(cls, recipe: Recipe | str) -> "RunSettings":
@@ -461,28 +499,16 @@ class RunSettings:
             ),
         )
 
-    @property
-    def digest(self) -> str:
-        """A short number made of all settings; other settings give another one."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-
-PARTS: Mapping[str, type[Any]] = {
-    "data": DataSettings,
-    "text": TextSettings,
-    "model": ModelSettings,
-    "training": TrainingSettings,
-}
 #: Of these pairs one is said; that the other is None goes without saying.
 EITHER = (("epochs", "steps"), ("batch_size", "batch_tokens"))
 
 
-def _part(name: str, values: object) -> Any:
+def _part(name: str, kind: type[Any], values: object) -> Any:
     """Return one part of the settings from what a file says of it."""
     if not isinstance(values, Mapping):
         raise ValueError(f"{name}: expected a table of settings, got {values!r}")
-    known = {each.name: each for each in fields(PARTS[name])}
+    known = {each.name: each for each in fields(kind)}
     known_names(name, values, known)
     given = {key: tuple(v) if isinstance(v, list) else v for key, v in values.items()}
     for pair in EITHER:
@@ -492,5 +518,5 @@ def _part(name: str, values: object) -> Any:
     if name == "data" and given.get("train"):
         given.setdefault("corpus", None)
     for key, value in given.items():
-        check_type(f"{name}.{key}", value, get_type_hints(PARTS[name])[key])
-    return PARTS[name](**given)
+        check_type(f"{name}.{key}", value, get_type_hints(kind)[key])
+    return kind(**given)

@@ -54,6 +54,8 @@ from attention_book.runs.ddp import (
     whole_state,
 )
 from attention_book.runs.folder import RunError, RunFolder, enough_room
+from attention_book.runs.language.packed import PackedCorpus
+from attention_book.runs.language.settings import AnySettings
 from attention_book.runs.log import (
     Interrupted,
     Log,
@@ -65,8 +67,8 @@ from attention_book.runs.log import (
     same_threads,
     versions,
 )
-from attention_book.runs.settings import RunSettings, TrainingSettings
-from attention_book.text import Batch
+from attention_book.runs.settings import TrainingSettings
+from attention_book.text import Batch, PackedBatch
 from attention_book.training import CheckpointError
 from attention_book.training.checkpoint import (
     NOT_A_STATE,
@@ -131,14 +133,14 @@ class Training:
         ranks: Who trains.
 
     Attributes:
-        model: The translator.
+        model: The translator, or the language model.
         place: Where the training stands.
         random: The random numbers of this process.
         replica: The model as this process holds it.
         stepper: Takes the steps.
     """
 
-    def __init__(self, settings: RunSettings, material: Material, ranks: Ranks) -> None:
+    def __init__(self, settings: AnySettings, material: Material, ranks: Ranks) -> None:
         self.settings, self.ranks, self._material = settings.training, ranks, material
         with drawn_from(self.settings.seed):
             self.model = build_model(settings.model, material.codec).to(ranks.device)
@@ -172,17 +174,25 @@ class Training:
 
     def steps(self) -> Iterator[tuple[StepReport, bool]]:
         """Take the steps that are left; with each report comes whether it ends an epoch."""
-        train, ranks = self._material.train, self.ranks
+        train = self._material.train
         while not self.place.at_end:
             epoch, start = self.place.epoch, self.place.batch
             num_batches = train.num_batches(self.plan, epoch)
-            made = train.batches(self.plan, epoch, start=start, rank=ranks.rank, world=ranks.world)
+            made = self._batches(train, self.plan, epoch, start=start)
             self.model.train()
             with closing(prefetched(made)) as batches:  # type: ignore[type-var]
                 while self.place.epoch == epoch and not self.place.at_end:
                     yield self._step(batches, num_batches)
 
-    def _step(self, batches: Iterator[Batch], num_batches: int) -> tuple[StepReport, bool]:
+    def _batches(
+        self, corpus: PreparedCorpus | PackedCorpus, plan: BatchPlan, epoch: int, *, start: int = 0
+    ) -> Iterator[Batch | PackedBatch]:
+        ranks = self.ranks
+        return corpus.batches(plan, epoch, start=start, rank=ranks.rank, world=ranks.world)
+
+    def _step(
+        self, batches: Iterator[Batch | PackedBatch], num_batches: int
+    ) -> tuple[StepReport, bool]:
         began, place = time.perf_counter(), self.place
         taken = list(islice(batches, self.settings.accumulate))
         counts = [batch.num_tokens for batch in taken]
@@ -218,7 +228,7 @@ class Training:
         if corpus is None:
             return None
         plan = replace(self.plan, seed=0)
-        made = corpus.batches(plan, 0, rank=self.ranks.rank, world=self.ranks.world)
+        made = self._batches(corpus, plan, 0)
         loss, count = 0.0, 0
         with evaluating(self.replica.plain), closing(prefetched(made)) as batches:  # type: ignore[type-var]
             for batch in batches:
@@ -230,7 +240,9 @@ class Training:
         return whole[0] / whole[1]
 
 
-def count_steps(settings: TrainingSettings, plan: BatchPlan, train: PreparedCorpus) -> int:
+def count_steps(
+    settings: TrainingSettings, plan: BatchPlan, train: PreparedCorpus | PackedCorpus
+) -> int:
     """Return how many steps a training takes; each epoch may have another number of batches."""
     if settings.steps is not None:
         return settings.steps
@@ -469,7 +481,7 @@ def _due(every: int | None, step: int, epoch_ended: bool) -> bool:
 
 
 def start(
-    settings: RunSettings, folder: str | Path, *, tell: Tell | None = None
+    settings: AnySettings, folder: str | Path, *, tell: Tell | None = None
 ) -> Iterator[StepReport]:
     """Train a new run in a folder, one step for each report that is asked for.
 
@@ -582,7 +594,7 @@ def status(folder: str | Path) -> Literal["empty", "unfinished", "finished"]:
 
 
 def _train(
-    run: RunFolder, settings: RunSettings, claim: Callable[[RunFolder], None], tell: Tell
+    run: RunFolder, settings: AnySettings, claim: Callable[[RunFolder], None], tell: Tell
 ) -> Iterator[StepReport]:
     with from_extra("plot", "matplotlib"):  # what is missing is missed now, not in the end
         import attention_book.plotting  # noqa: F401
@@ -598,7 +610,7 @@ def _train(
         yield from _session(run, settings, ranks, tell).run()
 
 
-def _session(run: RunFolder, settings: RunSettings, ranks: Ranks, tell: Tell) -> Session:
+def _session(run: RunFolder, settings: AnySettings, ranks: Ranks, tell: Tell) -> Session:
     material, shares = open_material(run), ranks.world if settings.training.sharded else 1
     heard = tell if tell is not _warn else _say_nothing
     check_memory(settings.model, material.codec, ranks.device, heard, shares=shares)

@@ -13,6 +13,7 @@ from attention_book.text.bpe import SubwordTokenizer
 from attention_book.text.corpora import load_corpus, phrasebook
 from attention_book.text.grammar.corpus import GrammarCorpus, Sentence, generate, grammar_corpus
 from attention_book.text.grammar.text import grammar_text, grammar_tokens, is_grammatical
+from attention_book.text.packing import PackedBatch, first_fit
 from attention_book.text.pairs import (
     CorpusError,
     Problem,
@@ -36,6 +37,7 @@ __all__ = [
     "CorpusError",
     "GrammarCorpus",
     "MaskedTokens",
+    "PackedBatch",
     "ParallelData",
     "Problem",
     "Reading",
@@ -47,6 +49,7 @@ __all__ = [
     "detokenize",
     "encode_source",
     "encode_text",
+    "first_fit",
     "generate",
     "grammar_corpus",
     "grammar_text",

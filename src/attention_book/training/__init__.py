@@ -25,6 +25,7 @@ from attention_book.training.loss import (
     hidden_token_loss,
     loss_per_token,
     next_token_loss,
+    packed_loss,
     perplexity,
     token_losses,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "load_checkpoint",
     "loss_per_token",
     "next_token_loss",
+    "packed_loss",
     "perplexity",
     "progress",
     "read_checkpoint",

@@ -20,7 +20,7 @@ from attention_book.models import LanguageModel
 from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.protocols import Memory, State, Translator
 from attention_book.models.sources import check_real, reading_places
-from attention_book.text import Batch, MaskedTokens, ParallelData
+from attention_book.text import Batch, MaskedTokens, PackedBatch, ParallelData
 
 # A target that cross_entropy skips; it is the number of no token.
 _IGNORED = -100
@@ -167,6 +167,34 @@ def next_token_loss(model: Guess, tokens: TokenIds, real: TokenMask) -> Float[Te
     places = reading_places(real)  # not all that guesses is told of padding, so it comes last
     tokens, real = tokens.scatter(1, places, tokens), real.scatter(1, places, real)
     return loss_per_token(model(tokens[:, :-1]), tokens[:, 1:], real[:, 1:])
+
+
+def packed_loss(
+    model: LanguageModel, batch: PackedBatch, *, label_smoothing: float = 0.0
+) -> Float[Tensor, ""]:
+    """Return the mean cross-entropy of every next token of packed texts, in nats.
+
+    .. math:: L = -\\frac{1}{T} \\sum_{dt} \\log p(y_{d,t} \\mid y_{d,<t})
+
+    Each text :math:`d` is read by itself, whatever stands beside it in its row.
+
+    Args:
+        model: A causal language model; the batch is moved to where it lies.
+        batch: Rows in which several texts stand.
+        label_smoothing: As in :func:`loss_per_token`.
+
+    >>> import torch
+    >>> from attention_book.models import LanguageConfig
+    >>> model = LanguageModel(LanguageConfig.today(vocabulary=10))
+    >>> row = torch.tensor([[2, 7, 2, 8]])
+    >>> documents = torch.tensor([[1, 1, 2, 2]])
+    >>> batch = PackedBatch(row, torch.tensor([[7, 3, 8, 3]]), documents, documents > 0)
+    >>> packed_loss(model, batch).item() > 0
+    True
+    """
+    batch = moved(batch, model)
+    logits = model(batch.tokens, documents=batch.documents)
+    return loss_per_token(logits, batch.targets, batch.mask, label_smoothing=label_smoothing)
 
 
 def hidden_token_loss(

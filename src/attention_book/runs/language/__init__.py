@@ -1,0 +1,1 @@
+"""Language models that are trained into folders: documents, packed rows, yardsticks."""
