@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import attention_book
-from attention_book.cli import reasons as reasons_of
 from attention_book.cli.errors import ExitCode
+from attention_book.cli.phrases import ADVICE, PHRASES, REASONS
 from attention_book.cli.reasons import has_english, in_chinese
 
 PACKAGE = Path(attention_book.__file__).parent
@@ -142,7 +142,7 @@ def test_every_reason_is_known_in_chinese() -> None:
 
 def test_a_text_that_is_known_whole_is_not_told_by_a_form_with_places() -> None:
     """The kind: a name in a form is left as it is; "no folder" was told as 没有 folder."""
-    for told in (reasons_of._REASONS, reasons_of._PHRASES, reasons_of._ADVICE):
+    for told in (REASONS, PHRASES, ADVICE):
         for pattern, chinese in told.items():
             text = re.sub(r"\\(.)", r"\1", pattern.pattern)
             if not pattern.groups and pattern.fullmatch(text):

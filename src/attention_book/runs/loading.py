@@ -97,6 +97,20 @@ class LoadedLanguageModel:
         which: Which of the run's weights these are.
         path: The file they are from.
         extra: What the file says of them.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from attention_book.runs import DocumentSettings, LanguageSettings, start
+    >>> from attention_book.runs.language.settings import DecoderSettings, usual_training
+    >>> settings = LanguageSettings(
+    ...     data=DocumentSettings(corpus="phrasebook"),
+    ...     model=DecoderSettings(config={"d_model": 32, "num_layers": 1}),
+    ...     training=usual_training(steps=1, device="cpu"),
+    ... )
+    >>> with TemporaryDirectory() as name:
+    ...     reports = list(start(settings, name))
+    ...     found = load_language_model(name)
+    >>> found.codec.unit, found.which
+    ('subwords', 'best')
     """
 
     model: LanguageModel

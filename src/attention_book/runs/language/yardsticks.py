@@ -120,6 +120,9 @@ class Copying:
         whole: How many of them stand there whole, as a document.
         longest: The longest run of tokens that stands there: the median over the texts.
         longest_of_all: The longest of all.
+
+    >>> Copying(num_texts=200, whole=3, longest=5.0, longest_of_all=9).share
+    0.015
     """
 
     num_texts: int
