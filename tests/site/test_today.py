@@ -174,6 +174,29 @@ def test_what_was_missed_comes_once_more_and_does_not_count(
     assert page.locator(".question-badge").is_hidden()
 
 
+def test_whoever_has_forgotten_says_so_instead_of_guessing(
+    visit: Any, choices: list[Question]
+) -> None:
+    page = visit("today", answered(choices[0].name))
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Show the answer").click()
+    says(page.locator(ASKED), "Not remembered")
+    truth = page.locator(f"{ASKED} .question-option").nth(choices[0].right)
+    assert "right" in truth.get_attribute("class").split()
+    assert stored(page)["log"][-1][2:] == [1, None]  # forgotten, and no option picked
+    page.get_by_role("button", name="Next").click()
+    says(page.locator(".today-stage"), "Once more, what you missed")
+
+
+def test_one_reads_on_in_the_last_chapter_begun(visit: Any, choices: list[Question]) -> None:
+    pages = list(dict.fromkeys(each.page for each in choices))
+    for begun in (pages[2], pages[-2]):
+        names = [each.name for each in choices if each.page == begun][:1]
+        page = visit("today", answered(*names, days_ago=0))
+        link = page.locator(".today-stage a").get_attribute("href")
+        assert link.startswith(f"{begun}.html")  # the chapters before it were skipped
+
+
 def test_a_round_by_keyboard_alone(visit: Any, choices: list[Question]) -> None:
     page = visit("today", answered(choices[0].name))
     page.get_by_role("button", name="Start").focus()

@@ -61,9 +61,10 @@ function comingNext() {
   return [`${wait === 1 ? "明天" : ` ${wait} 天后`}（${count} 题）`, `${wait === 1 ? "tomorrow" : `in ${wait} days`} (${count === 1 ? "one question" : `${count} questions`})`];
 }
 
-/** Where to read on: the first chapter, in the order of the book, none of whose questions has been answered. */
+/** Where to read on: the last chapter, in the order of the book, of which something has been answered; if all has, the next one. */
 function goOn() {
-  const page = Object.keys(pages).find((each) => !pages[each].some((id) => progress().cards[id]));
+  const order = Object.keys(pages), { cards } = progress(), last = order.findLastIndex((page) => pages[page].some((id) => cards[id]));
+  const page = order.slice(Math.max(last, 0)).find((each) => pages[each].some((id) => !cards[id]));
   return page ? el("p", {}, both(["接着读：", "Read on: "]), el("a", { href: pageAddress(page) }, both(titles[page]))) : [];
 }
 
