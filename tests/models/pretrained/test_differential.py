@@ -316,11 +316,41 @@ HIT = {
     },
     "original_max_position_embeddings": 52,
 }
+#: The library's `gelu_fast` writes √(2/π) with ten digits, which this model magnifies 500 times.
+MAGNIFIED = {
+    "model_type": "gemma3_text",
+    "vocab_size": 5,
+    "hidden_size": 14,
+    "intermediate_size": 1,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 8,
+    "rms_norm_eps": 1e-5,
+    "tie_word_embeddings": False,
+    "hidden_activation": "gelu_fast",
+    "bos_token_id": None,
+    "eos_token_id": None,
+    "pad_token_id": None,
+    "head_dim": 4,
+    "attention_bias": False,
+    "sliding_window": 9,
+    "layer_types": None,
+    "sliding_window_pattern": 3,
+    "query_pre_attn_scalar": 1,
+    "rope_theta": 10000.0,
+    "rope_local_base_freq": 50.0,
+    "rope_scaling": {"rope_type": "dynamic", "factor": 2},
+}
 HARD = READING | {"length": 33, "pieces": [33], "padding": [0, 0], "side": "right", "seed": 99}
 
 
 @example(config=TWICE, reading=READING)
 @example(config=HIT, reading=HARD)
+@example(
+    config=MAGNIFIED,
+    reading=HARD | {"length": 32, "pieces": [32], "side": "left", "dtype": "float64", "seed": 2},
+)
 @pytest.mark.differential
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(config=configs(), reading=readings())
