@@ -47,15 +47,25 @@ A = """(ch-a)=
 :::
 :::{en}
 See {ref}`ch-c`, {ref}`this section <sec-c>`, {ref}`note-c`, {eq}`eq-c`, {numref}`fig-c`.
-And {doc}`c` or {ref}`ch-b`.
+And {doc}`c`, {doc}`/c` or {ref}`ch-b`, {ref}`alias-c`, {numref}`plot-c`.
 :::
 """
 B = "(ch-b)=\n# {zh}`乙章` {en}`Chapter B`\n"
 C = """(ch-c)=
 # {zh}`丙章` {en}`Chapter C` {core}`5`
 
+(alias-c)=
 (sec-c)=
 ## {zh}`节` {en}`Section`
+
+```{code-cell} python3
+---
+mystnb:
+  figure:
+    name: plot-c
+---
+1
+```
 
 ```{math}
 :label: eq-c
@@ -93,7 +103,9 @@ def test_what_is_left_out_becomes_words(book, tmp_path):
     assert not part.html.joinpath("c.html").exists()
     for words in ("丙章", "Chapter C", "this section", "Who said it", "那里的公式"):
         assert words in page
-    assert "the figure there" in page
+    assert page.count("the figure there") == 2
+    assert page.count("Chapter C") == 4
+    assert "Section" in page
     assert 'href="b.html' in page
     assert 'href="a.html' in part.page("b")  # the navigation
     assert part.html.joinpath("more.html").exists()

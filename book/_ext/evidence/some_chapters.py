@@ -30,11 +30,14 @@ LABELS = "evidence_left_out"
 DOOR = "door"
 
 #: A label before a heading, and the name of a directive, which may have a title.
-TARGET = re.compile(r"^\((?P<label>[\w-]+)\)=\n(?:\([\w-]+\)=\n)*(?:#+ (?P<title>.+)$)?", re.M)
+TARGET = re.compile(r"^\((?P<label>[\w-]+)\)=$(?=\n(?:\([\w-]+\)=\n)*(?:#+ (?P<title>.+)$)?)", re.M)
 NAMED = re.compile(
     r"^[`:]{3,}\{[\w:-]+\} ?(?P<title>.*)\n(?::[\w-]+:.*\n)*?:(?:name|label): (?P<label>[\w-]+)$",
     re.M,
 )
+#: The name of a figure that a cell draws.
+DRAWN = re.compile(r"^ +name: (?P<label>[\w-]+)$(?P<title>)", re.M)
+HEADING = re.compile(r"^# (?P<title>.+)$", re.M)
 INLINE = re.compile(r"\{(?P<language>zh|en)\}(?P<ticks>`+)(?P<words>.+?)(?<!`)(?P=ticks)(?!`)")
 PLAIN = re.compile(r"[`*$]")
 #: What something without a title is called.
@@ -52,16 +55,15 @@ class ChaptersError(SphinxError):
 
 
 class LeftOut(NamedTuple):
-    """The chapters that this book is built without, and the titles of their labels."""
+    """The chapters that this book is built without with their titles, and their labels'."""
 
-    pages: frozenset[str]
+    pages: dict[str, str]
     titles: dict[str, str]
 
 
 def left_out(env: BuildEnvironment) -> LeftOut:
     """Return what this build leaves out: nothing, unless it is told to."""
-    pages, titles = env.config[LABELS]
-    return LeftOut(frozenset(pages), dict(titles))
+    return LeftOut(*env.config[LABELS])
 
 
 def choose(app: Sphinx, config: Config) -> None:
@@ -83,10 +85,14 @@ def choose(app: Sphinx, config: Config) -> None:
     for name in gone:
         del contents[name]
     config.exclude_patterns = [*config.exclude_patterns, *(f"{name}.md" for name in gone)]
+    pages: dict[str, str] = {}
     titles: dict[str, str] = {}
     for name in gone:
-        titles |= titles_of(Path(app.srcdir, f"{name}.md").read_text(encoding="utf8"))
-    config[LABELS] = (gone, titles)
+        source = Path(app.srcdir, f"{name}.md").read_text(encoding="utf8")
+        heading = HEADING.search(source)
+        pages[name] = in_both(heading["title"]) if heading else ""
+        titles |= titles_of(source)
+    config[LABELS] = (pages, titles)
 
 
 def titles_of(source: str) -> dict[str, str]:
@@ -96,14 +102,20 @@ def titles_of(source: str) -> dict[str, str]:
     True
     >>> titles_of(":::{figure} x.svg\\n:name: fig-a\\n")
     {'fig-a': ''}
+    >>> list(titles_of("(sec-b)=\\n(sec-c)=\\n## {en}`C`\\n"))
+    ['sec-b', 'sec-c']
     """
-    found: dict[str, str] = {}
-    for pattern in (TARGET, NAMED):
-        for each in pattern.finditer(source):
-            words = ((m["language"], m["words"]) for m in INLINE.finditer(each["title"] or ""))
-            title = "".join(mark(language, PLAIN.sub("", text)) for language, text in words)
-            found[each["label"].lower()] = title
-    return found
+    return {
+        each["label"].lower(): in_both(each["title"] or "")
+        for pattern in (TARGET, NAMED, DRAWN)
+        for each in pattern.finditer(source)
+    }
+
+
+def in_both(heading: str) -> str:
+    """Return the words of a heading, marked by language."""
+    words = ((each["language"], each["words"]) for each in INLINE.finditer(heading))
+    return "".join(mark(language, PLAIN.sub("", text)) for language, text in words)
 
 
 def to_words(
@@ -112,12 +124,13 @@ def to_words(
     """Return the words of a reference to what is left out."""
     out = left_out(env)
     target = str(node["reftarget"])
-    page = re.sub(r"\.md$", "", target.partition("#")[0])
+    page = target.partition("#")[0].removesuffix(".md").strip("/")
     if target.lower() not in out.titles and page not in out.pages:
         return None
     if node.get("refexplicit") and node.astext() and node.get("reftype") not in UNTITLED:
         return nodes.inline("", "", *(child.deepcopy() for child in node[0].children))
-    title = out.titles.get(target.lower()) or UNTITLED.get(str(node.get("reftype")), ELSEWHERE)
+    title = out.titles.get(target.lower()) or out.pages.get(page)
+    title = title or UNTITLED.get(str(node.get("reftype")), ELSEWHERE)
     return nodes.inline("", "", nodes.Text(title))
 
 
@@ -144,7 +157,7 @@ def is_door(node: nodes.Node) -> bool:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    app.add_config_value(LABELS, ((), {}), "env")
+    app.add_config_value(LABELS, ({}, {}), "env")
     if "sphinx_external_toc" in app.extensions:
         app.connect("config-inited", choose, priority=905)  # contents read, not yet checked
     app.add_post_transform(CloseDoors)

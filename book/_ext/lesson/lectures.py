@@ -383,6 +383,7 @@ def depart_title(translator: HTML5Translator, node: LectureTitle) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("bilingual.environment")
+    app.setup_extension("evidence.some_chapters")
     app.setup_extension("lesson.road")
     app.add_node(LectureFold, html=(visit_fold, depart_fold))
     app.add_node(LectureTitle, html=(visit_title, depart_title))

@@ -21,6 +21,7 @@ from bilingual.nodes import LanguageInline
 from docutils import nodes
 from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
+from evidence.some_chapters import left_out
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -132,10 +133,12 @@ class OwnFile(SphinxDirective):
         """Return the table of all steps: where each stands, and what it adds."""
         head = "| {zh}`步` {en}`step` | {zh}`章` {en}`chapter` | {zh}`写什么` {en}`what it adds` |"
         lines = [head, "|---|---|---|"]
+        out = left_out(self.env).pages
         for number, row in enumerate(steps, start=1):
             names = ", ".join(f"`{name}`" for name in row["names"] if "." not in name)
             title = f"{{zh}}`{row['title']['zh']}` {{en}}`{row['title']['en']}`"
-            link = f"{{ref}}`{number} <own-file-{number}>`"
+            elsewhere = row["chapter"] in out
+            link = str(number) if elsewhere else f"{{ref}}`{number} <own-file-{number}>`"
             lines.append(f"| {link} | {{doc}}`/{row['chapter']}` | {title} {names} |")
         holder = nodes.Element()
         self.state.nested_parse(StringList(lines, source=""), self.content_offset, holder)
@@ -204,14 +207,16 @@ def judge_steps(app: Sphinx, exception: Exception | None) -> None:
     there = [
         number for page in reading_order(app.env) for number in STEPS.of(app.env).get(page, {})
     ]
+    out = left_out(app.env).pages
     for number, row in enumerate(read_steps(), start=1):
-        if number not in there:
+        if number not in there and row["chapter"] not in out:
             logger.warning("own-file: step %s stands nowhere", number, location=row["chapter"],
                            type="lesson")  # fmt: skip
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("bilingual.environment")
+    app.setup_extension("evidence.some_chapters")
     app.add_node(SolutionFold, html=(visit_fold, depart_fold))
     app.add_directive("own-file", OwnFile)
     STEPS.connect(app)
