@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +124,6 @@ def author(language: str) -> str:
 
 
 def version() -> str:
-    source = (ROOT / "src/attention_book/__init__.py").read_text(encoding="utf8")
-    (found,) = re.findall(r'__version__ = "([^"]+)"', source)
-    return str(found)
+    """Return the latest release, as it is cited."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf8"))
+    return str(citation["version"])

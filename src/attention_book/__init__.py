@@ -2,6 +2,16 @@
 
 from attention_book.foundations.seed import set_seed
 
-__version__ = "0.1.0"
-
 __all__ = ["set_seed"]
+
+
+def __getattr__(name: str) -> str:
+    """Return the version of what is installed, once somebody asks for it."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("attention-book")
+    except PackageNotFoundError:  # the files alone, as in a page
+        return "0+unknown"
