@@ -142,3 +142,21 @@ def test_without_a_run_it_says_how_to_train_one(alone: Path, say: Callable) -> N
     found = say("write hello")
     assert found.code == ExitCode.RUN
     assert "attention-book train --task language" in found.err
+
+
+def test_it_is_looked_into_and_its_page_written(trained: Path, say: Callable) -> None:
+    found = say(["inspect", "the cat sleeps."])
+    assert found.code == 0, found.err
+    assert "a loss of" in found.out
+    assert "BROKEN" not in found.out
+    assert "<bos> | the" in found.out
+    assert (trained / "attention.html").stat().st_size > 10_000
+    held_out = say("inspect --run runs/text --json --attention other.html")
+    assert held_out.code == 0, held_out.err
+    assert '"check_up"' in held_out.out
+
+
+def test_it_is_not_exported_yet(trained: Path, say: Callable) -> None:
+    found = say("export --run runs/text")
+    assert found.code == ExitCode.RUN
+    assert "expected a translator, got a language model" in found.err

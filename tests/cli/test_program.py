@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from attention_book.cli import language as of_language
 from attention_book.cli.asked import settings_asked_for
 from attention_book.cli.errors import ExitCode, Failure, failure_of
 from attention_book.cli.program import program
@@ -106,8 +107,8 @@ def test_whatever_is_typed_ends_with_a_documented_code_and_a_line(say, harmless,
 
 
 NOTHING = dict.fromkeys(
-    ["recipe", "settings", "corpus", "source", "target", "bpe", "steps", "epochs", "folder"]
-) | {"separate": False, "train": (), "validation": (), "test": ()}
+    ["recipe", "settings", "corpus", "source", "target", "bpe", "steps", "epochs", "folder", "task"]
+) | {"separate": False, "text": (), "train": (), "validation": (), "test": ()}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
@@ -133,16 +134,17 @@ NAMES = st.sampled_from(
 @example([("text.unit", ": expected one of , got ''; did you mean ''" * 100)])
 def test_whatever_is_set_gives_settings_or_one_clear_refusal(assignments):
     told = [f"{name}={value}" for name, value in assignments]
-    try:
-        found = settings_asked_for(NOTHING | {"set": told}).to_toml()
-    except Failure as failure:
-        refused = failure
-    else:
-        tomllib.loads(found)
-        return
-    assert refused.code == ExitCode.WRONG_LINE
-    assert refused.text.zh
-    assert refused.text.en
+    for task in (None, "language"):
+        try:
+            found = settings_asked_for(NOTHING | {"task": task, "set": told}).to_toml()
+        except Failure as failure:
+            refused = failure
+        else:
+            tomllib.loads(found)
+            continue
+        assert refused.code == ExitCode.WRONG_LINE
+        assert refused.text.zh
+        assert refused.text.en
 
 
 # --- how errors end --------------------------------------------------------------------------
@@ -364,7 +366,10 @@ def lines(name: str) -> list[str]:
 def test_the_first_lines_to_type_work_as_they_stand(say, alone, monkeypatch, name):
     monkeypatch.setattr(RunSettings, "from_recipe", classmethod(lambda cls, recipe: SETTINGS))
     commands = [shlex.split(line, comments=True)[1:] for line in lines(name)]
-    assert [words[0] for words in commands] == ["train", "translate", "evaluate"]
+    kinds = ["train", "translate", "evaluate", "train", "write"]
+    assert [words[0] for words in commands] == kinds
+    monkeypatch.setattr(of_language, "_WRITTEN", 4)
+    commands[3] += ["--steps", "1", "--set", "model.config.num_layers=1"]
     for words in commands:
         found = say(words)
         assert found.code == 0, found.err

@@ -133,7 +133,8 @@ def _of_language_options(chosen: Mapping[str, Any]) -> dict[str, dict[str, Any]]
 
 def _slow_down(changes: dict[str, dict[str, Any]], given: AnySettings | None) -> None:
     """Let a model that is wider than usual learn more slowly, if nobody says how fast."""
-    width = changes["model"].get("config", {}).get("d_model")
+    config = changes["model"].get("config")
+    width = config.get("d_model") if isinstance(config, Mapping) else None
     told = given is not None or "learning_rate" in changes["training"]
     if not told and isinstance(width, int) and width > _USUAL_WIDTH:
         usual = LanguageSettings().training.learning_rate

@@ -12,7 +12,13 @@ import click
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import writing
 from attention_book.cli.terminal import tell, visible
-from attention_book.cli.translators import Learned, learned, which_checkpoint, which_model
+from attention_book.cli.translators import (
+    Learned,
+    is_of_language,
+    learned,
+    which_checkpoint,
+    which_model,
+)
 from attention_book.cli.ui import BilingualCommand, option
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.languages import short_code, written_as
@@ -276,6 +282,12 @@ _EXAMPLES = (
 @which_checkpoint
 def export(folder: str, run: str | None, recipe: str | None, checkpoint: Which | None) -> None:
     """Write the three files."""
+    if is_of_language(run, recipe):
+        raise Failure(
+            ExitCode.RUN,
+            "语言模型还不能导出，网页的引擎只会翻译。",
+            "--run: expected a translator, got a language model; the page's engine only translates",
+        )
     found = learned(run, recipe, checkpoint)
     if missing := missing_for_a_page(found):
         name = visible(found.name)

@@ -18,11 +18,13 @@ from torch.nn import functional as F
 from attention_book.cli.errors import ExitCode, Failure
 from attention_book.cli.export import pairs_of
 from attention_book.cli.files import STANDARD_INPUT, text_of, write_result
+from attention_book.cli.language import documents_of, learned_language
 from attention_book.cli.progress import say_how_long
 from attention_book.cli.terminal import columns, fitted, said, spoken, tell, visible
 from attention_book.cli.translators import (
     Learned,
     cross,
+    is_of_language,
     learned,
     where_to_compute,
     which_checkpoint,
@@ -40,7 +42,7 @@ from attention_book.inspection import (
 )
 from attention_book.live import HeadViewer
 from attention_book.metrics import corpus_alignment_scores, diagonal_alignment, hard_alignment
-from attention_book.models import Pretrained, Transformer, load_pretrained
+from attention_book.models import LanguageModel, Pretrained, Transformer, load_pretrained
 from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.pretrained.load import SpecialTokensTwice
 from attention_book.models.pretrained.names import name_in_files
@@ -295,7 +297,8 @@ class Look:
     """A model, a text, and what the one made of the other.
 
     Attributes:
-        found: The model.
+        model: The model.
+        family: What it is called: "llama", or what a run of one's own is.
         tokens: The text as the model reads it.
         loss: The mean loss of each token from the second on, in nats; None where there is one.
         laws: Each law of a healthy language model, to whether the model obeys it.
@@ -304,7 +307,8 @@ class Look:
         brought: Whether the text brought the special tokens of its beginning itself.
     """
 
-    found: Pretrained
+    model: LanguageModel
+    family: str
     tokens: tuple[str, ...]
     loss: float | None
     laws: dict[str, bool]
@@ -329,21 +333,51 @@ def look_into(folder: str, text: str, device: str | None = None) -> Look:
             f"text: expected a token or more, and not too many for a page, got {ids.numel()}",
         )
     _check_weights(found, folder)
-    with evaluating(found.model), capture_attention(found.model) as seen:
-        logits = found.model(ids)
+    tokens = tuple(found.tokens(ids[0].tolist()))
+    return _looked(found.model, ids, tokens, found.family, folder, brought=brought)
+
+
+def look_into_run(
+    run: str | None, checkpoint: Which | None, text: str | None, device: str | None
+) -> tuple[str, Look]:
+    """Load a language model of one's own, let it read a text, and look; return its name too.
+
+    Without a text it reads the first that was held out.
+    """
+    found = learned_language(run, checkpoint, device)
+    data = found.settings.data
+    texts = documents_of(data, "test") or documents_of(data, "train") if text is None else [text]
+    ids = found.prompt(texts[0])[:, : found.settings.model.context]
+    tokens = ("<bos>", *found.codec.vocabulary.decode(ids[0, 1:].tolist()))
+    family = said("语言模型", "language model")
+    return found.name, _looked(found.model, ids, tokens, family, found.name)
+
+
+def _looked(
+    model: LanguageModel,
+    ids: Tensor,
+    tokens: tuple[str, ...],
+    family: str,
+    folder: str,
+    *,
+    brought: bool = False,
+) -> Look:
+    config = model.config
+    with evaluating(model), capture_attention(model) as seen:
+        logits = model(ids)
     _check_logits(logits, folder)
     seen = {name: [each.cpu() for each in maps] for name, maps in seen.items()}
-    tokens = tuple(found.tokens(ids[0].tolist()))
     layers = tuple(
         _look(seen[f"stack.layers.{layer}.self_attention"][0][0], layer, config.window(layer))
         for layer in range(config.num_layers)
     )
     viewer = HeadViewer(seen, tokens=tokens, spelling="text")
     return Look(
-        found=found,
+        model=model,
+        family=family,
         tokens=tokens,
         loss=_loss(logits, ids),
-        laws=check_up_language(found.model),
+        laws=check_up_language(model),
         layers=layers,
         viewer=viewer,
         brought=brought,
@@ -410,11 +444,15 @@ def inspect_pretrained(
     folder: str, text: str, page: str, *, as_data: bool, device: str | None = None
 ) -> None:
     """Look into a language model of others, write the page of its heads, and tell."""
-    look = look_into(folder, text, device)
+    look_told(look_into(folder, text, device), folder, page, as_data=as_data)
+
+
+def look_told(look: Look, folder: str, page: str, *, as_data: bool) -> None:
+    """Write the page of a language model's heads, and tell."""
     write_result(page, look.viewer.html())
     if as_data:
         layers = [asdict(layer) for layer in look.layers]
-        found = {"name": folder, "family": look.found.family, "tokens": look.tokens}
+        found = {"name": folder, "family": look.family, "tokens": look.tokens}
         tell(
             json.dumps(
                 {**found, "loss": look.loss, "check_up": look.laws, "layers": layers, "page": page}
@@ -427,10 +465,10 @@ def inspect_pretrained(
 
 
 def _language_model_told(look: Look, folder: str) -> Iterator[str]:
-    model, config = look.found.model, look.found.model.config
+    model, config = look.model, look.model.config
     count = sum(weight.numel() for weight in model.parameters())
     kv_heads = config.num_kv_heads or config.num_heads
-    kind = f"{look.found.family} {config.num_layers} × {config.num_heads} ({kv_heads})"
+    kind = f"{look.family} {config.num_layers} × {config.num_heads} ({kv_heads})"
     yield visible(folder)
     yield said(f"  {kind}，{count:,} 个参数", f"  {kind}, {count:,} parameters")
     yield "  " + visible(" | ".join(map(visible_label, look.tokens)))
@@ -474,6 +512,7 @@ _TEXT = Bilingual(
     自己还是后一个位置，去掉它损失会涨多少。词对齐：哪个头最常看向正被翻译的词
     （只有书里的文法知道标准答案）。
 
+    自己训练的语言模型读一段文字（不给就读一段留出的），列出每层看向哪里，再写一个网页。
     用 --model 看别人训练的语言模型（Llama、Mistral、Qwen2、Qwen3、Gemma 3 的文件夹）：读一段文字，
     列出每层看向哪里，再把所有注意力头写成一个网页；在终端里会打开它。
     """,
@@ -484,6 +523,8 @@ _TEXT = Bilingual(
     without it. The alignment says which head looks most often at the word that is being
     translated (where the book's grammar knows the answer).
 
+    A language model of your own reads a text, one that was held out if none is given: you see
+    where each layer looks, and get the same page.
     With --model you look into a language model that others have trained (a folder of the
     families Llama, Mistral, Qwen2, Qwen3, Gemma 3): it reads a text, you see where each layer
     looks, and all heads are written as a web page, which is opened in a terminal.
@@ -538,8 +579,8 @@ LAWS = {
     required=False,
     metavar=Bilingual("[文字]", "[TEXT]"),
     help=Bilingual(
-        "给 --model 的模型读的文字；-：标准输入。",
-        "What the model of --model reads; -: standard input.",
+        "给语言模型读的文字；-：标准输入。",
+        "What a language model reads; -: standard input.",
     ),
 )
 @option(
@@ -555,7 +596,9 @@ LAWS = {
     default="attention.html",
     show_default=True,
     metavar=Bilingual("文件.html", "FILE.html"),
-    help=Bilingual("--model 的网页写到哪里。", "Where the web page of --model is written."),
+    help=Bilingual(
+        "语言模型的网页写到哪里。", "Where the web page of a language model is written."
+    ),
 )
 @which_model
 @which_checkpoint
@@ -581,6 +624,11 @@ def inspect(
     as_data: bool,
 ) -> None:
     """Look into a model, and tell."""
+    if model is None and is_of_language(run, recipe):
+        read = text_of(STANDARD_INPUT) if text == STANDARD_INPUT else text
+        name, look = look_into_run(run, checkpoint, read, device)
+        look_told(look, name, attention, as_data=as_data)
+        return
     if model is not None or text is not None:
         if model is None or text is None or (run, recipe, checkpoint) != (None, None, None):
             raise Failure(

@@ -301,7 +301,6 @@ def _next(folder: Path, found: LearnedLanguage, train: Sequence[str]) -> Iterato
     for start in itertools.islice(starts or [""], 1):
         yield f"  attention-book write --run {run} -- {shlex.quote(start)}"
     yield f"  attention-book inspect --run {run}"
-    yield f"  attention-book export --run {run}"
     if starts:
         yield said(
             f"训练文本常这样开头：{'、'.join(starts)}",

@@ -151,8 +151,7 @@ def _learned(run: str | None, recipe: str | None, checkpoint: Which | None) -> L
 
 def latest_run(root: Path = RUNS, *, task: str | None = None) -> Path:
     """Return the run that was begun or went on last, a translator's or that of another task."""
-    begun = [path.parent for path in root.glob(f"*/{SETTINGS}")]
-    begun = [path for path in begun if task_of(path) == task]
+    begun = [path for path in _begun(root) if task_of(path) == task]
     # One that failed before it had any weights hides no other.
     found = [path for path in begun if RunFolder(path).has_weights()] or begun
     if not found:
@@ -163,6 +162,18 @@ def latest_run(root: Path = RUNS, *, task: str | None = None) -> Path:
             f"{root}/: expected a run, got none; train one first: {line}",
         )
     return max(found, key=last_change)
+
+
+def _begun(root: Path) -> list[Path]:
+    return [path.parent for path in root.glob(f"*/{SETTINGS}")]
+
+
+def is_of_language(run: str | None, recipe: str | None, root: Path = RUNS) -> bool:
+    """Whether a line means a language model: the run that it names, or the latest of all."""
+    if run is not None or recipe is not None:
+        return run is not None and task_of(Path(run)) == "language"
+    begun = [path for path in _begun(root) if RunFolder(path).has_weights()]
+    return bool(begun) and task_of(max(begun, key=last_change)) == "language"
 
 
 def task_of(folder: Path) -> str | None:
