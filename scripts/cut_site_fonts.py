@@ -19,7 +19,8 @@ from fontTools.varLib.instancer import instantiateVariableFont
 from subset_font import wanted
 
 HOME = Path(__file__).parents[1] / "book/_ext/website/typefaces"
-LATIN = {*range(0x20, 0x7F), *range(0xA0, 0x100), *map(ord, "–—‘’“”…•−×ŒœŠšŽž")}
+#: English, French and the names that the book cites; what else there is comes from the stand-in.
+LATIN = {*range(0x20, 0x7F), *map(ord, "\xa0–—‘’“”…•·−×±°«»àâäáçéèêëîïíôöóøùûüúñœæÉÀÇÖÜåłß")}
 FEATURES = ["kern", "liga", "locl", "ccmp", "mark", "mkmk"]
 SIMPLIFIED = 2  # the place of the Simplified Chinese face in its collection
 
@@ -60,6 +61,6 @@ if __name__ == "__main__":
     sans, italic, serif, song = map(Path, sys.argv[1:])
     fonts = HOME / "static/fonts"
     cut(sans, fonts / "book-sans.woff2", "Book Sans", weight=(400, 700))
-    cut(italic, fonts / "book-sans-italic.woff2", "Book Sans", weight=(400, 700))
+    cut(italic, fonts / "book-sans-italic.woff2", "Book Sans", weight=400)
     cut(serif, fonts / "book-serif.woff2", "Book Serif", weight=600)
     cut(song, HOME / "song.woff2", "Book Song", letters=wanted(), features=[], face=SIMPLIFIED)

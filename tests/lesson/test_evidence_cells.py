@@ -39,7 +39,7 @@ def test_evidence_is_run_and_folded_with_its_output(page):
 
 
 def test_the_line_speaks_both_languages(page):
-    lines = [("证据", "Evidence"), ("证据", "Evidence"), ("准备", "Set-up")]
+    lines = [("证据", "Evidence"), ("证据", "Evidence"), ("准备 · 1 行", "Set-up · 1 line")]
     for summary, words in zip(page.xpath("//details/summary"), lines, strict=True):
         for language, word in zip(("zh", "en"), words, strict=True):
             found = summary.xpath(f".//span[@class='bl bl-{language}']")

@@ -54,9 +54,11 @@ def test_stages_by_button_and_by_key(page: Any, base_url: str, stages_page: str)
     figure.scroll_into_view_if_needed()  # what is far away is not laid out, and has no text
     before, after = figure.locator("button").all()
     later = figure.locator("[data-stage='2']").first
-    expect(figure.locator(".stages-now")).to_have_text("1", use_inner_text=True)
-    assert opacity_of(later) < 0.3
+    expect(figure.locator(".stages-now")).to_have_text("0", use_inner_text=True)
+    assert opacity_of(later) == 1, "the whole comes first"
     assert before.get_attribute("aria-disabled") == "true"
+    after.click()
+    assert opacity_of(later) < 0.5
     first = figure.locator(".stages-sentence").inner_text()
     after.click()
     assert stage_of(figure) == "2"
@@ -79,7 +81,7 @@ def test_the_stage_survives_another_language(page: Any, base_url: str, stages_pa
     figure.locator("button").last.click()
     english = figure.locator(".stages-sentence").inner_text()
     page.locator("[data-set-language='zh']").first.click()
-    assert stage_of(figure) == "2"
+    assert stage_of(figure) == "1"
     assert figure.locator(".stages-sentence").inner_text() != english
 
 
@@ -123,10 +125,24 @@ def test_an_address_opens_notes_on_sources(page: Any, base_url: str, sources_pag
     assert page.locator(f"[id='{anchor}'] > .sources-text").is_visible()
 
 
-def test_the_outline_knows_no_badges(site: Path, page: Any, base_url: str) -> None:
-    pages = pages_with(site, 'class="section-weight')
-    if not pages:
-        pytest.skip("no section has a badge yet")
-    page.goto(f"{base_url}/{pages[0]}?lang=en")
-    outline = page.locator(".bd-sidebar-secondary, .bd-sidebar-primary").all_inner_texts()
-    assert " min" not in " ".join(outline)
+def test_minutes_stand_in_the_outline_and_badges_at_what_is_optional(
+    page: Any, base_url: str
+) -> None:
+    page.goto(f"{base_url}/attention-cues.html?lang=en")
+    headings = page.locator("article h2")
+    shown = [each for each in headings.all_inner_texts() if " min" in each]
+    assert all("optional" in each for each in shown)
+    timed = page.locator("article h2 .section-weight").count()
+    assert page.locator(".page-toc .outline-minutes").count() == timed > 1
+
+
+def test_an_opening_is_a_line_that_unfolds(page: Any, base_url: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{base_url}/self-attention.html?lang=en")
+    opening = page.locator(".opening")
+    assert opening.bounding_box()["height"] < 120
+    expect(opening.locator(".opening-goal")).not_to_be_visible()
+    opening.locator("summary").click()
+    expect(opening.locator(".opening-goal")).to_be_visible()
+    setup = page.locator(".tag_setup summary").first
+    assert setup.bounding_box()["y"] > opening.bounding_box()["y"]

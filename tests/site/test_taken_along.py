@@ -97,7 +97,7 @@ def test_solutions_stages_and_copying(offline: Any, site: Path) -> None:
     offline.goto(f"{with_stages.as_uri()}?lang=en")
     figure = offline.locator("figure.stages").first
     figure.locator("button[data-step='1']").click()
-    expect(figure.locator(".stages-now")).to_have_text("2")
+    expect(figure.locator(".stages-now")).to_have_text("1")
 
 
 def wait_until_another_page_knows(page: Any, file: Path, language: str) -> None:

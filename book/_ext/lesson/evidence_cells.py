@@ -18,9 +18,14 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from lesson.parts import is_opening
+
 STATIC = Path(__file__).parent / "static"
 #: The line that is left of a cell, by its tag.
 LABELS = {"evidence": Bilingual("证据", "Evidence"), "setup": Bilingual("准备", "Set-up")}
+#: What else is folded is the code of a figure, or of what stands below it.
+FIGURE = Bilingual("画这幅图的代码", "The code of this figure")
+OUTPUT = Bilingual("算出这些的代码", "The code behind this")
 
 
 def code_cells(doctree: nodes.document) -> Iterator[nodes.container]:
@@ -42,11 +47,32 @@ def label_of(cell: nodes.container) -> Bilingual | None:
 
 
 def fold(app: Sphinx, doctree: nodes.document) -> None:
-    """Fold code and output of the cells with such a tag, whatever else they hide."""
-    for cell in code_cells(doctree):
-        if label := label_of(cell):
+    """Fold code and output of the cells with such a tag; name what other cells fold."""
+    for cell in list(code_cells(doctree)):
+        label = label_of(cell)
+        if label:
             cell["hide_mode"] = "all"
-            cell["prompt_show"] = cell["prompt_hide"] = label
+        else:
+            is_figure = "figure" in cell["cell_metadata"].get("mystnb", {})
+            label = FIGURE if is_figure else OUTPUT
+        if label is LABELS["setup"]:
+            label = with_lines(label, next(cell.findall(nodes.literal_block)).astext())
+            put_below_opening(cell)
+        cell["prompt_show"] = cell["prompt_hide"] = label
+
+
+def with_lines(label: Bilingual, code: str) -> Bilingual:
+    """Say how many lines are folded."""
+    count = len(code.splitlines())
+    return Bilingual(f"{label.zh} · {count} 行", f"{label.en} · {count} line{'s'[: count - 1]}")
+
+
+def put_below_opening(cell: nodes.container) -> None:
+    """Let a chapter open with its words; its first cell is the first all the same."""
+    opening = next(iter(cell.parent.findall(is_opening)), None)
+    if opening is not None and opening.parent is cell.parent:
+        cell.parent.remove(cell)
+        opening.parent.insert(opening.parent.index(opening) + 1, cell)
 
 
 def configure(app: Sphinx, config: Config) -> None:

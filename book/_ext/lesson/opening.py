@@ -1,11 +1,14 @@
-"""The box at the head of a chapter: what it needs, what it teaches, how long it takes.
+"""The line at the head of a chapter: how long it takes; unfolded, what it needs and teaches.
 
 ``::::{opening}`` holds one :::{zh} and one :::{en}, each with three bold lines and a list under
-each of them.  On the page the three parts stand beside each other.
+each of them.  On the page the time is a line, and the three parts stand side by side in its fold.
 """
 
 from __future__ import annotations
 
+from html import escape
+
+from bilingual.marks import Bilingual
 from bilingual.nodes import language_of
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -19,6 +22,12 @@ PARTS = {
     "zh": ("需要", "学完之后，你能", "时间"),
     "en": ("You need", "Afterwards you can", "Time"),
 }
+#: The line, and what it says after the time.
+LINE = (
+    '<details class="opening-more"><summary>{time}'
+    '<span class="opening-rest"> · {more}</span></summary>'
+)
+MORE = Bilingual("需要什么，学完能做什么", "what you need, what you will be able to do")
 
 
 class Opening(SphinxDirective):
@@ -39,6 +48,8 @@ class Opening(SphinxDirective):
             if not is_in_parts(block, PARTS[language]):
                 wanted = "; ".join(f"**{title}** and a list" for title in PARTS[language])
                 return self.problem(f"the :::{{{language}}} of an opening needs {wanted}")
+        time = Bilingual(*(escape(time_of(blocks[language])) for language in PARTS))
+        box += nodes.raw("", LINE.format(time=time, more=MORE), format="html")
         for number, key in enumerate(("need", "goal", "time")):
             part = nodes.container(classes=["opening-part", f"opening-{key}"])
             for language in PARTS:
@@ -50,11 +61,17 @@ class Opening(SphinxDirective):
                 column += [title, items]
                 part += column
             box += part
+        box += nodes.raw("", "</details>", format="html")
         return [box]
 
     def problem(self, message: str) -> list[nodes.Node]:
         logger.warning(message, location=self.get_location(), type="lesson")
         return []
+
+
+def time_of(block: nodes.Element) -> str:
+    """Return the time that a block names."""
+    return next(iter(block[-1].findall(nodes.paragraph))).astext()
 
 
 def is_in_parts(block: nodes.Element, titles: tuple[str, ...]) -> bool:

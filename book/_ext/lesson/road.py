@@ -95,7 +95,9 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
         needs = [
             target["reftarget"]
             for box in boxes
-            for target in box.children[0].findall(addnodes.pending_xref)
+            for part in box.findall(nodes.container)
+            if "opening-need" in part["classes"]
+            for target in part.findall(addnodes.pending_xref)
         ]
         STATIONS.of(env)[page] = Station(road, invitation, tuple(dict.fromkeys(needs)))
         for box in boxes:

@@ -1,4 +1,4 @@
-"""A drawing in stages: one at a time on the page, the whole in print and without scripts.
+"""A drawing in stages: whole at first, in print and without scripts, and one at a time if asked.
 
 ``:::{stages} name`` with the options of ``{diagram}`` holds a caption and an ordered list, one
 sentence for each stage. In the drawing ``data-stage="3"`` stands from stage 3 on, and
@@ -26,13 +26,17 @@ STAGE = re.compile(r'data-stage="([^"]*)"')
 #: The buttons and the place of the sentence; shown where there are scripts (lesson.css).
 CONTROLS = """<div class="stages-panel">
 <div class="stages-controls">
-<button type="button" data-step="-1"><span aria-hidden="true">‹</span> {before}</button>
-<span class="stages-count"><span class="stages-now">1</span> / {last}</span>
+<button type="button" data-step="-1" aria-disabled="true">
+<span aria-hidden="true">‹</span> {before}</button>
+<span class="stages-count"><span class="stages-now">0</span> / {last}</span>
 <button type="button" data-step="1">{after} <span aria-hidden="true">›</span></button>
 </div>
-<p class="stages-sentence" aria-live="polite"></p>
+<p class="stages-sentence" aria-live="polite">{begin}</p>
 </div>"""
 BEFORE, AFTER = Bilingual("上一步", "Previous"), Bilingual("下一步", "Next")
+BEGIN = Bilingual(
+    "这是全图。点“下一步”，一步一步看。", "This is the whole. Press Next to see it step by step."
+)
 
 
 class Stages(SphinxDirective):
@@ -57,7 +61,9 @@ class Stages(SphinxDirective):
             return []  # {diagram} has said why
         if wrong := self.wrong_stages(len(sentences.children)):
             return self.problem(wrong)
-        panel = CONTROLS.format(before=BEFORE, after=AFTER, last=len(sentences.children))
+        panel = CONTROLS.format(
+            before=BEFORE, after=AFTER, begin=BEGIN, last=len(sentences.children)
+        )
         caption = nodes.caption("", "", *words.children)
         self.set_source_info(caption)
         # One node with the drawing: docutils opens the legend's place by its number in the figure.

@@ -78,6 +78,12 @@
     });
   });
 
+  /* 对照 on a phone: the second language shows where one taps the first (language.css). */
+  document.querySelector("article")?.addEventListener("click", ({ target }) => {
+    if (root.dataset.language !== "both" || target.closest("a, button, summary, input, label, select, textarea")) return;
+    target.closest(".bl-pair > .bl-zh")?.parentElement.classList.toggle("unfolded");
+  });
+
   window.bookLanguage = () => root.dataset.language || "both";
   window.bookTranslate = (scope) => translate(scope, window.bookLanguage());
   /* "zh-CN" and "EN" mean zh and en. */

@@ -1,4 +1,4 @@
-/* A drawing in stages: one at a time, by button or by arrow key. */
+/* A drawing in stages: whole at first, then one at a time, by button or by arrow key. */
 (function () {
   "use strict";
 
@@ -21,7 +21,7 @@
     const sentences = [...figure.querySelectorAll(".legend > ol > li")];
     const sentence = figure.querySelector(".stages-sentence");
     const buttons = [...figure.querySelectorAll("button[data-step]")];
-    let stage = 0;
+    let stage = 0; // the whole
 
     function show(wanted) {
       const next = Math.min(Math.max(wanted, 1), sentences.length);
@@ -47,7 +47,7 @@
     });
     figure.tabIndex = 0;
     figure.classList.add("in-stages");
-    show(1);
+    parts.filter((part) => part.dataset.stage.includes("-")).forEach((part) => (part.dataset.off = "gone"));
   }
 
   document.querySelectorAll("figure.stages").forEach(start);

@@ -3,7 +3,7 @@
 They are files of the site, cut out of Source Sans 3, Source Serif 4 and Noto Serif CJK SC (© Adobe)
 by ``scripts/cut_site_fonts.py``, under the Open Font License (``OFL.txt``). The Latin ones are the
 same for every page. Of the Song face each page gets the characters of its own headings, cut while
-it is written: some 12 kB, where the whole has 880. Chinese text is set in the reader's own font: no
+it is written: some 10 kB, where the whole has 880. Chinese text is set in the reader's own font: no
 subset of one is small enough.
 """
 
@@ -25,9 +25,16 @@ MARKS = "“”‘’—…·"
 
 
 def characters(doctree: nodes.document) -> str:
-    """Return, once each and sorted, what no Latin font has of a page's headings."""
-    titles = "".join(title.astext() for title in doctree.findall(nodes.title))
+    """Return, once each and sorted, what no Latin font has of a page's title and sections."""
+    sections = [*doctree.findall(nodes.section)]
+    titles = "".join(each[0].astext() for each in sections if depth(each) <= 2)
     return "".join(sorted({letter for letter in titles if letter > "\u2e80" or letter in MARKS}))
+
+
+def depth(section: nodes.section) -> int:
+    """Return 1 for a page, 2 for its sections."""
+    around = section.parent
+    return 1 + depth(around) if isinstance(around, nodes.section) else 1
 
 
 def cut(text: str, target: Path) -> None:

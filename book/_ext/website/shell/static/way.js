@@ -28,6 +28,14 @@
     if (event.target.closest("a[href^='#']")) event.currentTarget.close();
   });
 
+  /* The outline says how long a section takes; beside its heading only what is optional is marked. */
+  document.querySelectorAll(".bd-article > section > section[id] > h2 > .section-weight").forEach((weight) => {
+    const minutes = /\d+/.exec(weight.textContent)?.[0];
+    document.querySelectorAll(`.page-toc a[href="#${CSS.escape(weight.closest("section").id)}"]`).forEach((link) =>
+      link.insertAdjacentHTML("beforeend", `<span class="outline-minutes"><span class="bl bl-zh" lang="zh-Hans">${minutes} 分钟</span>` +
+        `<span class="bl-sep"> </span><span class="bl bl-en" lang="en">${minutes} min</span></span>`));
+  });
+
   /* The field over the page answers as one types; what that takes is loaded when it opens. */
   const dialog = document.getElementById("pst-search-dialog"), field = dialog?.querySelector("input[type=search]");
   const here = document.currentScript.src;
