@@ -369,7 +369,7 @@ def _fixed_size() -> Iterator[Kernel]:
         )
 
     def fixed(q: Tensor, k: Tensor, v: Tensor, m: Tensor | None, *, decay: bool, delta: bool):
-        log_decay, strength = -k[..., 0].abs(), k[..., 1].sigmoid()
+        log_decay, strength = -k[..., 0].abs(), 2 * k[..., 1].sigmoid()
         k = unit_length(k) if delta else k
         given = {"log_decay": log_decay if decay else None, "strength": strength if delta else None}
         return fixed_state_attention(q, k, v, rows(m), chunk=2, **given)[0]
@@ -378,7 +378,7 @@ def _fixed_size() -> Iterator[Kernel]:
         q: Tensor, k: Tensor, v: Tensor, m: Tensor | None, *, decay: bool, delta: bool, **_
     ) -> Tensor:
         """One key after another: forget, then write under the key what is not yet there."""
-        log_decay, strength = -k[..., 0].abs(), k[..., 1].sigmoid()
+        log_decay, strength = -k[..., 0].abs(), 2 * k[..., 1].sigmoid()
         k = unit_length(k) if delta else k
         real = torch.ones(1, 1, 1, k.shape[-2]).bool() if m is None else m[:, :, :1]
         state, outputs = q.new_zeros(*k.shape[:2], k.shape[-1], v.shape[-1]), []

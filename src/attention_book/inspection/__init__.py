@@ -32,6 +32,7 @@ from attention_book.inspection.interventions import (
     without_pairs,
     without_random,
 )
+from attention_book.inspection.patching import PATHS, captured, patched, patched_paths
 from attention_book.inspection.roofline import (
     CachedToken,
     Roofline,
@@ -47,6 +48,7 @@ from attention_book.inspection.teacher_forced import (
 )
 
 __all__ = [
+    "PATHS",
     "CachedToken",
     "Head",
     "Roofline",
@@ -54,6 +56,7 @@ __all__ = [
     "after_earlier",
     "attention_heads",
     "capture_attention",
+    "captured",
     "changed_attention",
     "chosen_looks",
     "cut_looks",
@@ -72,6 +75,8 @@ __all__ = [
     "offset_profile",
     "only_heaviest",
     "operations",
+    "patched",
+    "patched_paths",
     "path_length",
     "peak_bytes",
     "places_back",

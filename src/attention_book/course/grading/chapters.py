@@ -213,6 +213,8 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
             (
                 "induction-score",
                 "induction-by-hand",
+                "logit-lens",
+                "recovered-share",
             ),
         ),
         "failures": Chapter(
@@ -269,6 +271,8 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
             (
                 "delta-step",
                 "chunked-sum",
+                "parity-states",
+                "stack-memory",
             ),
         ),
         "modern-decoder": Chapter(

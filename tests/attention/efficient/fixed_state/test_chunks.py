@@ -24,7 +24,7 @@ def draw(positions=POSITIONS, dtype=torch.float64):
 def settings_of(kind, positions=POSITIONS, dtype=torch.float64):
     decay, strength = torch.rand(2, BATCH, positions, dtype=dtype)
     given = {"log_decay": -decay} if kind in ("decay", "gated") else {}
-    return given | ({"strength": strength} if kind in ("delta", "gated") else {})
+    return given | ({"strength": 2 * strength} if kind in ("delta", "gated") else {})
 
 
 def hidden_some():

@@ -51,6 +51,25 @@ def test_hidden_positions_neither_write_nor_forget_and_may_hold_anything():
     torch.testing.assert_close(found.matrix, expected.matrix, **EXACT)
 
 
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0, 1.7, 2.0])
+def test_a_write_has_the_eigenvalue_one_minus_its_strength_and_else_ones(beta):
+    key = torch.nn.functional.normalize(torch.randn(1, 5, dtype=torch.float64), dim=-1)
+    nothing, strength = torch.zeros(1, 5, dtype=torch.float64), torch.full((1,), beta).double()
+    # Written into the unit matrix, a value of 0 leaves what a write does to any state.
+    found = FixedState(torch.eye(5, dtype=torch.float64)).write(key, nothing, strength=strength)
+    values = torch.linalg.eigvalsh(found.matrix).sort(descending=True).values
+    torch.testing.assert_close(values, torch.tensor([1.0, 1, 1, 1, 1 - strength.item()]).double())
+
+
+def test_strengths_of_two_keep_the_parity_of_a_thousand_bits_exactly():
+    bits = torch.randint(2, (1000,))
+    one = torch.ones(1, 1)
+    state = FixedState(one)
+    for bit, odd in zip(bits, bits.cumsum(0) % 2, strict=True):
+        state = state.write(one, torch.zeros(1, 1), strength=2.0 * bit[None])
+        assert state.read(one).item() == 1 - 2 * odd
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_is_kept_in_a_state_of_single(dtype):
     keys, values = torch.ones(5000, 1, dtype=dtype), torch.ones(5000, 1, dtype=dtype)
