@@ -52,8 +52,8 @@ def fixed_state_attention(
         mask: True where a key may be seen, (\\*batch, 1, key). A hidden position neither
             writes nor forgets.
         log_decay: log a, finite and at most 0, (\\*batch, key); None: nothing is forgotten.
-        strength: :math:`\\beta`, from 0 to 2, (\\*batch, key), as in :meth:`FixedState.write`; None:
-            values are added up.
+        strength: :math:`\\beta`, from 0 to 2, (\\*batch, key), as :meth:`FixedState.write` says;
+            None: values are added up.
         state: What was written before the first position; None: nothing.
         chunk: Positions that are computed side by side.
 
