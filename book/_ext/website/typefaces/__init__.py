@@ -26,8 +26,11 @@ MARKS = "“”‘’—…·"
 
 def characters(doctree: nodes.document) -> str:
     """Return, once each and sorted, what no Latin font has of a page's title and sections."""
-    sections = [*doctree.findall(nodes.section)]
-    titles = "".join(each[0].astext() for each in sections if depth(each) <= 2)
+    titles = "".join(
+        title.astext()
+        for title in doctree.findall(nodes.title)
+        if isinstance(title.parent, nodes.section) and depth(title.parent) <= 2
+    )
     return "".join(sorted({letter for letter in titles if letter > "\u2e80" or letter in MARKS}))
 
 
