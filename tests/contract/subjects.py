@@ -54,6 +54,8 @@ from attention_book.attention import (
     mask_from_attention_mask,
     masked_softmax,
     plan_blocks,
+    route_blocks,
+    select_keys,
     tiled_attention,
     unit_length,
     window_mask,
@@ -272,6 +274,44 @@ def _tiles() -> Iterator[Kernel]:
         compiles=False,
         dtype=torch.float64,
         name="block_sparse_attention",
+    )
+
+    def selected(q: Tensor, k: Tensor, v: Tensor, m: Tensor | None) -> tuple[Tensor, Tensor]:
+        chosen = select_keys(dot_product_weights(q, k, m), 2, m)
+        return dot_product_attention(q, k, v, chosen), dot_product_weights(q, k, chosen)
+
+    def best_two(
+        q: Tensor, k: Tensor, v: Tensor, m: Tensor | None, fault: str = "", **_: object
+    ) -> Tensor:
+        """Return the average over the two visible keys that fit best, row by row."""
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if m is not None:
+            scores = scores.masked_fill(~m, -torch.inf)
+        kth = scores.sort(-1).values[..., [-min(2, k.shape[-2])]]
+        return masked_softmax(scores, (scores >= kth) & (scores > -torch.inf)) @ v
+
+    yield Kernel(
+        selected,
+        reference=best_two,
+        weights="returned",
+        halves=(),
+        compiles=False,
+        dtype=torch.float64,
+        name="select_keys, dot_product_attention",
+    )
+
+    def routed(q: Tensor, k: Tensor, v: Tensor, m: None = None) -> Tensor:
+        return dot_product_attention(q, k, v, route_blocks(q, k, block_size=2, num_blocks=9))
+
+    yield Kernel(
+        routed,
+        mask="none",
+        causal=True,
+        square=True,
+        halves=(),
+        compiles=False,
+        dtype=torch.float64,
+        name="route_blocks, as many as there are",
     )
 
 

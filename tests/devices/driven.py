@@ -288,6 +288,12 @@ def efficient() -> None:
         A.window_mask(12, radius=2, causal=True, device=WHERE), block_size=4
     )
     back(A.block_sparse_attention(*[floats(2, 12, 4)] * 3, plan))
+    x, past = floats(2, 12, 4), A.causal_mask(12, device=WHERE)
+    indexer = there(lambda: A.LightningIndexer(d_model=4, num_heads=2, d_k=4))
+    scores = indexer(x, indexer.project(x))
+    back(A.indexer_loss(scores, A.dot_product_weights(x, x, past), past))
+    back(A.dot_product_attention(x, x, x, A.select_keys(scores, 3, past)))
+    A.route_blocks(x, x, block_size=4, num_blocks=2)
 
 
 # --- models ---------------------------------------------------------------------------------------

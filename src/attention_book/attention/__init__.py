@@ -114,6 +114,12 @@ from attention_book.attention.sparse.patterns import (
     reach,
     strided_mask,
 )
+from attention_book.attention.sparse.selection import (
+    LightningIndexer,
+    indexer_loss,
+    route_blocks,
+    select_keys,
+)
 from attention_book.attention.visibility import Places, Visibility
 
 __all__ = [
@@ -143,6 +149,7 @@ __all__ = [
     "LatentAttention",
     "LearnableKernelRegression",
     "LearnedPositions",
+    "LightningIndexer",
     "LinearScaling",
     "LinearState",
     "Llama3Scaling",
@@ -189,6 +196,7 @@ __all__ = [
     "fixed_state_weights",
     "global_mask",
     "ignore_from_mask",
+    "indexer_loss",
     "kernel_weights",
     "leave_one_out_error",
     "leave_one_out_mask",
@@ -210,6 +218,8 @@ __all__ = [
     "reinforce_surrogate",
     "relative_bucket",
     "rotary_frequencies",
+    "route_blocks",
+    "select_keys",
     "sinusoids",
     "split_heads",
     "strided_mask",
