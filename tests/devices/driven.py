@@ -335,6 +335,8 @@ def _translating(kind: str, **settings: Any) -> None:
 def _writing(kind: str, **settings: Any) -> None:
     model, tokens = language(kind, **settings), targets()
     back(T.next_token_loss(model, tokens, tokens > 0))
+    documents = (tokens.cumsum(1) > 9).long()
+    back(T.packed_loss(model, X.PackedBatch(tokens, tokens, documents, tokens > 2)))
     model(tokens, tokens > 2)
     model.eval()
     with torch.no_grad():
@@ -620,7 +622,11 @@ def searches() -> None:
     assert len(steps) <= 4
     logits = floats(2, 6)
     D.with_temperature(D.keep_top_k(D.keep_top_p(logits, 0.5), 2), 0.5)
-    D.next_distribution(logits, top_k=3, top_p=0.8)
+    D.keep_min_p(logits, 0.5)
+    D.next_distribution(logits, top_k=3, top_p=0.8, min_p=0.1)
+    prompt = targets()
+    begun = torch.ones_like(prompt, dtype=torch.bool)
+    D.beam_search(D.Continuation(language()), prompt, begun, width=3, max_tokens=4)
     p, q = (floats(6, grad=False).softmax(-1) for _ in "ab")
     D.acceptance_probabilities(p, q)
     D.acceptance_rate(p, q)
