@@ -12,6 +12,7 @@ from pathlib import Path
 #: Public modules that are neither packages nor at the top level.
 DEEPER_MODULES = (
     "conformance.reference",
+    "course.configs",
     "course.datasets",
     "course.notebook",
     "course.questions",
