@@ -13,6 +13,17 @@ from attention_book.decoding.sampling import (
     sample,
     with_temperature,
 )
+from attention_book.decoding.serving import (
+    CacheMemory,
+    Drafts,
+    Request,
+    Schedule,
+    Served,
+    Step,
+    StepTimes,
+    random_requests,
+    serve,
+)
 from attention_book.decoding.speculative import (
     Speculation,
     acceptance_probabilities,
@@ -27,10 +38,17 @@ from attention_book.decoding.translate import Translation, attention_of, transla
 
 __all__ = [
     "BeamStep",
+    "CacheMemory",
     "Continuation",
+    "Drafts",
     "Hypothesis",
     "RecordedStep",
+    "Request",
+    "Schedule",
+    "Served",
     "Speculation",
+    "Step",
+    "StepTimes",
     "Translation",
     "acceptance_probabilities",
     "acceptance_rate",
@@ -44,9 +62,11 @@ __all__ = [
     "keep_top_p",
     "length_factor",
     "next_distribution",
+    "random_requests",
     "residual_distribution",
     "round_law",
     "sample",
+    "serve",
     "speculative_sample",
     "translate",
     "verify_drafts",
