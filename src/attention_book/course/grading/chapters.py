@@ -242,6 +242,16 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
             ),
             ("merge-softmax",),
         ),
+        "serving": Chapter(
+            Bilingual(
+                "一台机器，许多读者：谁等谁",
+                "Serving: one machine, many readers",
+            ),
+            (
+                "continuous-steps",
+                "step-plan",
+            ),
+        ),
         "long-context": Chapter(
             Bilingual(
                 "长上下文：训练时没见过的距离",
