@@ -236,6 +236,8 @@ WANTED = {
         "归纳头": "induction-heads",
         "权重可信吗": "trust",
         "梯度消失": "gradients",
+        "连续批处理": "serving",
+        "首词等待": "serving",
     },
     "en": {
         "attention": "attention-cues",
@@ -253,6 +255,8 @@ WANTED = {
         "how does teacher forcing work": "seq2seq",
         "masked_softmax": "api/attention",
         "grouped query attention": "cost-of-a-word",
+        "continuous batching": "serving",
+        "prefix caching": "serving",
     },
 }
 

@@ -154,6 +154,10 @@ class Step:
         cached: How many tokens it reads from caches.
         batch: How many readers are served, including those whose prompts wait for their turn.
         taken: How much memory their caches take, in tokens; 0 where memory is not limited.
+
+    >>> schedule = serve([Request(2.0, prompt=30, words=2)], StepTimes(1.0, token=0.5))
+    >>> [(step.begin, step.seconds, step.tokens, step.cached) for step in schedule.steps]
+    [(2.0, 16.0, 30, 0), (18.0, 1.5, 1, 30)]
     """
 
     begin: float
@@ -205,6 +209,10 @@ class Schedule:
     Attributes:
         served: One for each request, in the order given.
         steps: The server's steps, in time.
+
+    >>> schedule = serve([Request(2.0, 1, words=3), Request(4.0, 1, words=3)], StepTimes(1.0))
+    >>> schedule.end, schedule.busy, schedule.mean_present
+    (7.0, 5.0, 0.8571428571428571)
     """
 
     served: tuple[Served, ...]
