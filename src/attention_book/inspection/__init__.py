@@ -46,6 +46,7 @@ from attention_book.inspection.teacher_forced import (
     target_log_probs,
     teacher_forced_weights,
 )
+from attention_book.inspection.traffic import Traffic, Use, attention_traffic, largest_tile, traffic
 
 __all__ = [
     "PATHS",
@@ -53,8 +54,11 @@ __all__ = [
     "Head",
     "Roofline",
     "StepCost",
+    "Traffic",
+    "Use",
     "after_earlier",
     "attention_heads",
+    "attention_traffic",
     "capture_attention",
     "captured",
     "changed_attention",
@@ -71,6 +75,7 @@ __all__ = [
     "influence",
     "information_flow",
     "jacobian_norms",
+    "largest_tile",
     "measured_roofline",
     "offset_profile",
     "only_heaviest",
@@ -87,6 +92,7 @@ __all__ = [
     "shuffled",
     "target_log_probs",
     "teacher_forced_weights",
+    "traffic",
     "weight_on",
     "without_heads",
     "without_heaviest",

@@ -240,7 +240,10 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
                 "高效的注意力：平方非要不可吗",
                 "Efficient attention: does it have to be square?",
             ),
-            ("merge-softmax",),
+            (
+                "moved-rows",
+                "merge-softmax",
+            ),
         ),
         "serving": Chapter(
             Bilingual(

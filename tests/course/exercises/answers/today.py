@@ -1,5 +1,7 @@
 """Answers to the exercises on today's blocks, long texts and cost."""
 
+import math
+
 import torch
 from torch.nn import functional as F
 from torch.nn.functional import one_hot
@@ -191,6 +193,14 @@ def one_by_one(weights, kv_heads, d_k, tokens, batch):
     return numbers + numbers
 
 
+# moved-rows
+def rows_tile_by_tile(queries, keys, tile):
+    moved = 0
+    for start in range(0, queries, tile):
+        moved += 2 * min(tile, queries - start) + 2 * keys
+    return moved
+
+
 # draw-the-rest
 def rest(p, q):
     left = torch.where(p > q, p - q, torch.zeros_like(p))
@@ -307,6 +317,11 @@ RIGHT = {
         read,
         one_by_one,
         lambda w, h, d, t, b: torch.tensor([w, *[2 * h * d * t] * b]).sum() * 2,
+    ],
+    "moved-rows": [
+        rows_tile_by_tile,
+        lambda q, k, t: 2 * (q + k * ((q + t - 1) // t)),
+        lambda q, k, t: torch.tensor(2 * q + 2 * k * math.ceil(q / t)),
     ],
     "draw-the-rest": [
         rest,
@@ -481,6 +496,18 @@ WRONG = {
             lambda w, h, d, t, b: read(w, h, d, t, b) / (b * (t or 1)),
             lambda w, h, d, t, b: 2 * max(w, 2 * h * d * t * b),
             lambda w, h, d, t, b: torch.tensor(read(w, h, d, t, b), dtype=torch.int32),
+        ],
+    },
+    "moved-rows": {
+        "tile-ignored": [lambda q, k, t: rows_tile_by_tile(q, k, 1)],
+        "keys-once": [lambda q, k, t: rows_tile_by_tile(q, k, q)],
+        "rounded-down": [lambda q, k, t: rows_tile_by_tile(q // t * t, k, t) + 2 * (q % t)],
+        "rejected": [
+            lambda q, k, t: 2 * q + 2 * k * (q // t + 1),
+            lambda q, k, t: 2 * q + k * k // t,
+            lambda q, k, t: 2 * q + 2 * k * -(-q // t) + q * k,
+            lambda q, k, t: 4 * q * -(-q // t),
+            lambda q, k, t: 2 * -(-q // t) + 2 * k * -(-q // t),
         ],
     },
     "draw-the-rest": {

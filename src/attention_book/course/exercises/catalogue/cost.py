@@ -1,4 +1,4 @@
-"""Exercises on what a word costs: shared keys, bytes of a step, drafted words."""
+"""Exercises on cost: shared keys, bytes of a step, drafted words, what a tile moves."""
 
 from collections.abc import Iterator
 
@@ -293,4 +293,91 @@ DRAW_THE_REST = exercise(
     ),
 )
 
-EXERCISES = (REPEAT_KEY_HEADS, STEP_BYTES, DRAW_THE_REST)
+# --- moved-rows --------------------------------------------------------------------------------
+
+
+def _tiles() -> Iterator[Probe]:
+    yield probe((128, 128, 16))
+    yield probe((12, 30, 4), "键比查询多", "more keys than queries")
+    yield probe((10, 7, 4), "最后一块不满", "the last tile is smaller")
+    yield probe((1, 50, 8), "只有一个查询", "a single query")
+    yield probe((5, 9, 1), "一次一个查询", "one query at a time")
+    yield probe((6, 1, 3), "只有一个键", "a single key")
+    yield probe((100_000, 70_000, 37), "一段很长的文字", "a very long text")
+
+
+def _moved_rows(queries: int, keys: int, tile: int) -> int:
+    return 2 * queries + 2 * keys * -(-queries // tile)
+
+
+MOVED_ROWS = exercise(
+    "moved-rows",
+    "写 `moved_rows(queries, keys, tile)`：用在线 softmax，一次 `tile` 个查询，一共搬多少行；"
+    "一块放得下，全部的键放不下。",
+    "Write `moved_rows(queries, keys, tile)`: how many rows are moved with the online softmax and"
+    " `tile` queries at a time, where a tile fits and all the keys do not.",
+    solution=_moved_rows,
+    probes=_tiles,
+    mistakes={
+        "rounded-down": wrong(
+            "最后一块不满，也要把键和值从头看一遍：块数往上取整。",
+            "The last tile may be smaller, and still goes through all keys: round the number of"
+            " tiles up.",
+            lambda q, k, t: 2 * q + 2 * k * (q // t),
+            lambda q, k, t: 2 * q + 2 * k * max(q // t, 1),
+        ),
+        "fraction": wrong(
+            "块数是整数：不满的一块也算一块。",
+            "The number of tiles is whole: a smaller one counts as one.",
+            lambda q, k, t: 2 * q + 2 * k * q / t,
+            lambda q, k, t: 2 * q + round(2 * k * q / t),
+        ),
+        "tile-ignored": wrong(
+            "这是一个查询接一个查询地算：搬来的键，一块里的查询都用。",
+            "That is query by query: a key that is moved serves all queries of the tile.",
+            lambda q, k, t: 2 * q + 2 * k * q,
+        ),
+        "keys-once": wrong(
+            "键和值不止搬一次：放不下，每一块都要从头搬。",
+            "Keys and values are moved more than once: they do not fit, and every tile moves them"
+            " again.",
+            lambda q, k, t: 2 * q + 2 * k,
+        ),
+        "keys-alone": wrong(
+            "漏了值：每个键还有一个值。",
+            "The values are missing: each key has one.",
+            lambda q, k, t: 2 * q + k * -(-q // t),
+        ),
+        "outputs-missing": wrong(
+            "漏了输出：每个查询还有一行输出要写回去。",
+            "The outputs are missing: for each query a row is written back.",
+            lambda q, k, t: q + 2 * k * -(-q // t),
+        ),
+        "queries-missing": wrong(
+            "只有键和值：查询和输出也要各搬一次。",
+            "These are the keys and values: queries and outputs are moved once each, too.",
+            lambda q, k, t: 2 * k * -(-q // t),
+        ),
+        "keys-cut": wrong(
+            "切成块的是查询，不是键：块数由查询数来定。",
+            "It is the queries that are cut into tiles: they say how many there are.",
+            lambda q, k, t: 2 * q + 2 * k * -(-k // t),
+        ),
+        "queries-again": wrong(
+            "查询和输出不必每块重搬：一个查询只属于一块，一直留在身边。",
+            "Queries and outputs are not moved for every tile: a query belongs to one, and stays at"
+            " hand.",
+            lambda q, k, t: (2 * q + 2 * k) * -(-q // t),
+        ),
+        "queries-times-tile": wrong(
+            "块越大，重搬得越少：键和值的次数是查询数除以块的大小，不是乘。",
+            "A larger tile moves less: keys and values are moved as often as the queries are"
+            " divided by the tile, not multiplied.",
+            lambda q, k, t: 2 * q + 2 * k * t,
+            lambda q, k, t: 2 * q + 2 * k * q * t,
+        ),
+    },
+)
+
+
+EXERCISES = (REPEAT_KEY_HEADS, STEP_BYTES, DRAW_THE_REST, MOVED_ROWS)
