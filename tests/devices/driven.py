@@ -267,6 +267,17 @@ def paged() -> None:
 
 
 @drive
+def quantized() -> None:
+    rotary: A.RotaryPositions = there(lambda: A.RotaryPositions(d_k=4))
+    cache = A.QuantizedKVCache(bits=2, group_size=4, turned_by=rotary)
+    for size in (5, 4):
+        cache.extend(floats(2, 2, size, 4), floats(2, 2, size, 4))
+    cache.back_to(6).select(longs([1, 1, 0])).extend(floats(3, 2, 1, 4), floats(3, 2, 1, 4))
+    rounded: A.Quantized = A.quantize(floats(8, 4), bits=2, per="channel")
+    rounded.restored  # noqa: B018
+
+
+@drive
 def efficient() -> None:
     q = floats(2, 7, 4)
     tiles = {"query_tile": 3, "key_tile": 2}

@@ -78,6 +78,7 @@ from attention_book.attention.positions.rotary import RotaryPositions
 from attention_book.attention.positions.scheme import NoPositions, Positions
 from attention_book.attention.positions.sinusoidal import SinusoidalPositions, sinusoids
 from attention_book.attention.positions.t5_buckets import T5Buckets, relative_bucket
+from attention_book.attention.quantized_cache import Quantized, QuantizedKVCache, quantize
 from attention_book.attention.scores import (
     AdditiveScore,
     BilinearScore,
@@ -166,6 +167,8 @@ __all__ = [
     "Places",
     "Positions",
     "PredictiveLocalAttention",
+    "Quantized",
+    "QuantizedKVCache",
     "RelativePositions",
     "RopeScaling",
     "RotaryPositions",
@@ -213,6 +216,7 @@ __all__ = [
     "nadaraya_watson",
     "plan_blocks",
     "pooled_heads",
+    "quantize",
     "random_mask",
     "reach",
     "reinforce_surrogate",

@@ -232,6 +232,7 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
             (
                 "repeat-key-heads",
                 "step-bytes",
+                "round-channels",
                 "draw-the-rest",
             ),
         ),

@@ -201,6 +201,29 @@ def rows_tile_by_tile(queries, keys, tile):
     return moved
 
 
+# round-channels
+def on_levels(x, bits, *, levels=None):
+    """Choose for each number the nearest of the levels."""
+    levels = 2**bits if levels is None else levels
+    low, high = x.aminmax(dim=0)
+    share = torch.linspace(0, 1, levels)[:, None]
+    ladder = low + (high - low) * share  # (level, feature)
+    nearest = (x[None] - ladder[:, None]).abs().argmin(dim=0)
+    return ladder.gather(0, nearest)
+
+
+def column_by_column(x, bits):
+    columns = []
+    for column in x.T:
+        low, high = column.min(), column.max()
+        if high == low:
+            columns.append(column.clone())
+            continue
+        step = (high - low) / (2**bits - 1)
+        columns.append(torch.round((column - low) / step) * step + low)
+    return torch.stack(columns, dim=1)
+
+
 # draw-the-rest
 def rest(p, q):
     left = torch.where(p > q, p - q, torch.zeros_like(p))
@@ -323,6 +346,7 @@ RIGHT = {
         lambda q, k, t: 2 * (q + k * ((q + t - 1) // t)),
         lambda q, k, t: torch.tensor(2 * q + 2 * k * math.ceil(q / t)),
     ],
+    "round-channels": [on_levels, column_by_column],
     "draw-the-rest": [
         rest,
         lambda p, q: (
@@ -508,6 +532,17 @@ WRONG = {
             lambda q, k, t: 2 * q + 2 * k * -(-q // t) + q * k,
             lambda q, k, t: 4 * q * -(-q // t),
             lambda q, k, t: 2 * -(-q // t) + 2 * k * -(-q // t),
+        ],
+    },
+    "round-channels": {
+        "per-token": [lambda x, bits: on_levels(x.T, bits).T],
+        "one-level-more": [lambda x, bits: on_levels(x, bits, levels=2**bits + 1)],
+        "rejected": [
+            lambda x, bits: x.round(),
+            lambda x, bits: x.clone(),
+            lambda x, bits: on_levels(x, bits, levels=bits),
+            lambda x, bits: on_levels(x, bits, levels=2),
+            lambda x, bits: on_levels(x, bits).clamp(min=0),
         ],
     },
     "draw-the-rest": {

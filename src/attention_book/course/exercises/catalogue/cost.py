@@ -1,4 +1,4 @@
-"""Exercises on cost: shared keys, bytes of a step, drafted words, what a tile moves."""
+"""Exercises on cost: shared keys, bytes of a step, drafted words, tiles, few bits."""
 
 from collections.abc import Iterator
 
@@ -380,4 +380,123 @@ MOVED_ROWS = exercise(
 )
 
 
-EXERCISES = (REPEAT_KEY_HEADS, STEP_BYTES, DRAW_THE_REST, MOVED_ROWS)
+# --- round-channels ----------------------------------------------------------------------------
+
+
+def _channels() -> Iterator[Probe]:
+    yield probe((torch.randn(8, 3), 2))
+    yield probe((torch.randn(16, 5), 4), "4 位", "4 bits")
+    yield probe((torch.randn(6, 4), 1), "1 位：只有两档", "1 bit: two levels")
+    loud = torch.tensor([1.0, 1.0, 1.0, 32.0])
+    yield probe((torch.randn(9, 4) * loud, 2), "一个特征特别响", "one loud feature")
+    yield probe((torch.randn(5, 5) + 10, 3), "都离 0 很远", "all far from 0")
+    same = torch.cat((torch.full((4, 1), 2.5), torch.randn(4, 2)), dim=1)
+    yield probe((same, 2), "一个特征处处相同", "a feature that is the same everywhere")
+    yield probe((torch.randn(1, 3), 2), "只有一个词元", "a single token")
+    ladder = torch.tensor([[0.0, -6.0], [2.0, -3.0], [4.0, 3.0], [6.0, 0.0]])
+    yield probe((ladder, 2), "都恰好在档上", "all on levels already")
+
+
+def _rounded(
+    x: Tensor, bits: int, *, dim: int | tuple[int, ...] = 0, less: int = 1, guard: bool = True
+) -> Tensor:
+    low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
+    step = (high - low) / (2**bits - less)
+    step = step.where(step > 0, torch.ones(())) if guard else step
+    return low + step * ((x - low) / step).round()
+
+
+def _codes(x: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
+    low, high = x.amin(0), x.amax(0)
+    step = (high - low) / (2**bits - 1)
+    step = step.where(step > 0, torch.ones(()))
+    return low, step, (x - low) / step
+
+
+def _around_zero(x: Tensor, bits: int) -> Tensor:
+    step = x.abs().amax(0) / max(2 ** (bits - 1) - 1, 1)
+    step = step.where(step > 0, torch.ones(()))
+    return step * (x / step).round()
+
+
+def _codes_alone(x: Tensor, bits: int) -> Tensor:
+    return _codes(x, bits)[2].round()
+
+
+def _without_low(x: Tensor, bits: int) -> Tensor:
+    _, step, codes = _codes(x, bits)
+    return step * codes.round()
+
+
+def _rounded_down(x: Tensor, bits: int) -> Tensor:
+    low, step, codes = _codes(x, bits)
+    return low + step * (codes + 1e-4).floor()
+
+
+def _low_not_taken_away(x: Tensor, bits: int) -> Tensor:
+    low, step, _ = _codes(x, bits)
+    return low + step * (x / step).round()
+
+
+ROUND_CHANNELS = exercise(
+    "round-channels",
+    "写 `quantize(x, bits)`：x 的形状是（词元，特征），每个特征从最小到最大均分成 2^bits 档，"
+    "返回舍入到最近一档的数。",
+    "Write `quantize(x, bits)`: x has the shape (token, feature); each feature has 2^bits levels,"
+    " evenly from its smallest number to its largest. Return the numbers, rounded to the nearest"
+    " level.",
+    solution=lambda x, bits: _rounded(x, bits),
+    probes=_channels,
+    mistakes={
+        "per-token": wrong(
+            "这是每个词元一组：最小和最大要沿着词元（第 0 轴）取，每个特征一组。",
+            "These are groups per token: take smallest and largest along the tokens (axis 0), one"
+            " group for each feature.",
+            lambda x, bits: _rounded(x, bits, dim=-1),
+        ),
+        "one-scale": wrong(
+            "所有的数用了同一把尺：每个特征有自己的最小和最大。",
+            "All numbers share one scale: each feature has its own smallest and largest.",
+            lambda x, bits: _rounded(x, bits, dim=(0, 1)),
+        ),
+        "one-level-more": wrong(
+            "2^bits 档之间只有 2^bits − 1 步。",
+            "Between 2^bits levels there are 2^bits − 1 steps.",
+            lambda x, bits: _rounded(x, bits, less=0),
+        ),
+        "nan-where-equal": wrong(
+            "一个特征处处相同，步长是 0，0/0 是 NaN：这时原样返回。",
+            "Where a feature is the same everywhere its step is 0, and 0/0 is NaN: return it as it"
+            " is.",
+            lambda x, bits: _rounded(x, bits, guard=False),
+        ),
+        "codes": wrong(
+            "这是档的编号：要换回原来的数，编号乘步长，再加最小值。",
+            "These are the numbers of the levels: turn them back, times the step, plus the"
+            " smallest.",
+            _codes_alone,
+        ),
+        "low-missing": wrong(
+            "减去的最小值没有加回来。",
+            "The smallest number was taken away and not added again.",
+            _without_low,
+        ),
+        "rounded-down": wrong(
+            "舍入到最近的一档，不是往下取。",
+            "Round to the nearest level, not down.",
+            _rounded_down,
+        ),
+        "low-not-taken-away": wrong(
+            "数档之前，先减去最小值。",
+            "Take the smallest number away before you count steps.",
+            _low_not_taken_away,
+        ),
+        "around-zero": wrong(
+            "这是以 0 为中心的一把尺：各档应当从最小的数到最大的数。",
+            "That is a scale around 0: the levels go from the smallest number to the largest.",
+            _around_zero,
+        ),
+    },
+)
+
+EXERCISES = (REPEAT_KEY_HEADS, STEP_BYTES, DRAW_THE_REST, MOVED_ROWS, ROUND_CHANNELS)
