@@ -401,7 +401,7 @@ def _rounded(
     x: Tensor, bits: int, *, dim: int | tuple[int, ...] = 0, less: int = 1, guard: bool = True
 ) -> Tensor:
     low, high = x.amin(dim, keepdim=True), x.amax(dim, keepdim=True)
-    step = (high - low) / (2**bits - less)
+    step: Tensor = (high - low) / (2**bits - less)
     step = step.where(step > 0, torch.ones(())) if guard else step
     return low + step * ((x - low) / step).round()
 
@@ -414,7 +414,7 @@ def _codes(x: Tensor, bits: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _around_zero(x: Tensor, bits: int) -> Tensor:
-    step = x.abs().amax(0) / max(2 ** (bits - 1) - 1, 1)
+    step: Tensor = x.abs().amax(0) / max(2 ** (bits - 1) - 1, 1)
     step = step.where(step > 0, torch.ones(()))
     return step * (x / step).round()
 
