@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from attention_book.attention.cache import KVCache
@@ -38,7 +38,7 @@ class Quantized:
     tensor([[0.0000, 1.1000, 2.2000, 3.3000]])
     """
 
-    codes: UInt8[Tensor, "*batch place row column"]
+    codes: Shaped[Tensor, "*batch place row column"]
     low: Float[Tensor, "*batch place #row #column"]
     step: Float[Tensor, "*batch place #row #column"]
     bits: int
@@ -185,7 +185,7 @@ class QuantizedKVCache(KVCache):
 
     @property
     def num_keys(self) -> int:
-        """How many keys are kept: those of all that was read."""
+        """How many keys are kept, as many as were read."""
         return int(self.position)
 
     @property

@@ -19,7 +19,7 @@ class Use(Enum):
     READ = 0
     #: It changes a part of the line, which must be fetched and later brought back.
     CHANGE = 1
-    #: It writes the whole line: nothing is fetched, but the line must be brought back.
+    #: It writes the whole line, which need not be fetched but must be brought back.
     MAKE = 2
 
 
