@@ -1,6 +1,6 @@
-"""A quantized KV cache: keys and values in few bits, with a scale for every group of numbers.
+"""Quantized keys and values, as in KIVI: few bits a number, with a scale for every group.
 
-As in KIVI (Liu et al. 2024): keys are rounded per channel, values per token, and the latest tokens
+Liu et al. (2024): keys are rounded per channel, values per token, and the latest tokens
 wait in full precision until their group is complete.
 """
 

@@ -13,7 +13,11 @@ from attention_book.foundations.checks import check_sizes
 
 
 class Use(Enum):
-    """What a program does with a line of memory."""
+    """What a program does with a line of memory.
+
+    >>> traffic([("a", Use.CHANGE)], num_lines=1)
+    Traffic(bytes_read=64, bytes_written=64)
+    """
 
     #: It reads the line, which must be fetched unless it is at hand.
     READ = 0
