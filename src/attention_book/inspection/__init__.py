@@ -32,6 +32,13 @@ from attention_book.inspection.interventions import (
     without_pairs,
     without_random,
 )
+from attention_book.inspection.memory_traffic import (
+    Traffic,
+    Use,
+    attention_traffic,
+    largest_tile,
+    traffic,
+)
 from attention_book.inspection.patching import PATHS, captured, patched, patched_paths
 from attention_book.inspection.roofline import (
     CachedToken,
@@ -46,7 +53,6 @@ from attention_book.inspection.teacher_forced import (
     target_log_probs,
     teacher_forced_weights,
 )
-from attention_book.inspection.traffic import Traffic, Use, attention_traffic, largest_tile, traffic
 
 __all__ = [
     "PATHS",
