@@ -36,7 +36,7 @@ NOT_DRIVEN = {
     "batch_loss linear_schedule progress read_checkpoint save_checkpoint",
     "attention": "KVCache Kernel Score Cache Positions",
     "inspection": "CachedToken Roofline StepCost decoding_step fastest_seconds measured_roofline "
-    "Traffic Use attention_traffic largest_tile traffic",
+    "Traffic attention_traffic largest_tile traffic",
     "metrics": "AlignmentScores LengthBin NgramMatches alignment_scores bleu_by_length "
     "bleu_signature brevity_penalty corpus_alignment_scores corpus_bleu corpus_chrf d2l_bleu "
     "diagonal_alignment edit_distance ngram_matches rolling_origins sentence_bleu textbook_bleu "

@@ -34,7 +34,6 @@ from attention_book.inspection.interventions import (
 )
 from attention_book.inspection.memory_traffic import (
     Traffic,
-    Use,
     attention_traffic,
     largest_tile,
     traffic,
@@ -61,7 +60,6 @@ __all__ = [
     "Roofline",
     "StepCost",
     "Traffic",
-    "Use",
     "after_earlier",
     "attention_heads",
     "attention_traffic",

@@ -7,24 +7,15 @@ Dao et al. (2022), "FlashAttention", count the same by formulas (IO complexity).
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal
 
 from attention_book.foundations.checks import check_sizes
 
 
-class Use(Enum):
-    """What a program does with a line of memory.
-
-    >>> traffic([("a", Use.CHANGE)], num_lines=1)
-    Traffic(bytes_read=64, bytes_written=64)
-    """
-
-    #: It reads the line, which must be fetched unless it is at hand.
-    READ = 0
-    #: It changes a part of the line, which must be fetched and later brought back.
-    CHANGE = 1
-    #: It writes the whole line, which need not be fetched but must be brought back.
-    MAKE = 2
+#: What a program does with a line: it reads it, which must be fetched unless it is at hand; it
+#: changes a part, so that it must be brought back, too; or it makes the whole line anew, which
+#: need not be fetched.
+Use = Literal["read", "change", "make"]
 
 
 @dataclass(frozen=True)
@@ -65,22 +56,22 @@ def traffic(
     Raises:
         ValueError: if a size is below 1.
 
-    >>> twice = [("a", Use.READ), ("b", Use.READ), ("a", Use.READ)]
+    >>> twice = [("a", "read"), ("b", "read"), ("a", "read")]
     >>> [traffic(twice, num_lines=room).bytes_read for room in (1, 2)]
     [192, 128]
-    >>> traffic([("a", Use.MAKE), ("a", Use.CHANGE)], num_lines=1)
+    >>> traffic([("a", "make"), ("a", "change")], num_lines=1)
     Traffic(bytes_read=0, bytes_written=64)
     """
     check_sizes(num_lines=num_lines, line_bytes=line_bytes)
     near: OrderedDict[Hashable, bool] = OrderedDict()  # the oldest first; whether it was changed
     read = written = 0
     for line, use in uses:
-        changed = use is not Use.READ
+        changed = use != "read"
         if line in near:
             near.move_to_end(line)
             near[line] |= changed
             continue
-        read += use is not Use.MAKE
+        read += use != "make"
         if len(near) == num_lines:
             written += near.popitem(last=False)[1]
         near[line] = changed
@@ -174,25 +165,25 @@ def _in_tiles(num_tokens: int, tile: int) -> Iterator[tuple[int, int, bool]]:
 
 def _online(num_tokens: int, d_k: int, tile: int) -> Iterator[tuple[Hashable, Use]]:
     for i, j, is_first in _in_tiles(num_tokens, tile):
-        yield ("query", i), Use.READ
-        yield ("key", j), Use.READ
-        yield ("value", j), Use.READ
-        yield ("output", i), Use.MAKE if is_first else Use.CHANGE
+        yield ("query", i), "read"
+        yield ("key", j), "read"
+        yield ("value", j), "read"
+        yield ("output", i), "make" if is_first else "change"
 
 
 def _scores_written(num_tokens: int, d_k: int, tile: int) -> Iterator[tuple[Hashable, Use]]:
     for i, j, _ in _in_tiles(num_tokens, tile):
-        yield ("query", i), Use.READ
-        yield ("key", j), Use.READ
-        yield ("score", i, j // d_k), Use.CHANGE if j % d_k else Use.MAKE
+        yield ("query", i), "read"
+        yield ("key", j), "read"
+        yield ("score", i, j // d_k), "change" if j % d_k else "make"
     for i in range(num_tokens):
         for part in range(-(-num_tokens // d_k)):
-            yield ("score", i, part), Use.READ
-            yield ("weight", i, part), Use.MAKE
+            yield ("score", i, part), "read"
+            yield ("weight", i, part), "make"
     for i, j, is_first in _in_tiles(num_tokens, tile):
-        yield ("weight", i, j // d_k), Use.READ
-        yield ("value", j), Use.READ
-        yield ("output", i), Use.MAKE if is_first else Use.CHANGE
+        yield ("weight", i, j // d_k), "read"
+        yield ("value", j), "read"
+        yield ("output", i), "make" if is_first else "change"
 
 
-__all__ = ["Traffic", "Use", "attention_traffic", "largest_tile", "traffic"]
+__all__ = ["Traffic", "attention_traffic", "largest_tile", "traffic"]
