@@ -11,7 +11,6 @@ from typing import Literal
 
 from attention_book.foundations.checks import check_sizes
 
-
 #: What a program does with a line: it reads it, which must be fetched unless it is at hand; it
 #: changes a part, so that it must be brought back, too; or it makes the whole line anew, which
 #: need not be fetched.
