@@ -378,6 +378,10 @@ def parts() -> None:
     norm = there(lambda: M.AddNorm(d_model=24, kind="rms"))
     back(norm(x, there(lambda: M.FeedForward(d_model=24, d_ff=8, kind="swiglu"))))
     back(there(lambda: M.RMSNorm(d_model=24))(x))
+    mixture = there(lambda: M.MixtureOfExperts(d_model=24, d_ff=8, num_experts=4, num_chosen=2))
+    routing: M.Routing = mixture.route(x)
+    back(mixture(x).sum() + routing.balance_loss())
+    mixture.rebalance(routing.load())
 
 
 @drive
@@ -665,6 +669,13 @@ def looking() -> None:
         model(source, source > 0, target)
     heads: list[I.Head] = I.attention_heads(model)
     with I.pruned(model, heads[:1]):
+        model(source, source > 0, target)
+    layer = model.encoder.layers[0]
+    with I.captured(layer) as seen:
+        model(source, source > 0, target)
+    with I.patched(layer, seen[0], source > 4):
+        model(source, source > 0, target)
+    with I.patched_paths(layer.self_attention_norm, seen[0], I.PATHS):
         model(source, source > 0, target)
     I.head_importance(model, lambda: float(model(source, source > 0, target).sum()))
     weights, pairs = floats(1, 2, 4, 4), torch.ones(1, 4, 4, dtype=torch.bool, device=WHERE)

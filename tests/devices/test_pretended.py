@@ -30,13 +30,14 @@ PACKAGES = (
 NOT_DRIVEN = {
     "models": "BahdanauDecoder DecoderState FixedContextDecoder LuongDecoder RecurrentEncoder "
     "RotarySettings SourceMemory TiedModel TokenStack Translator Writer LoRA NgramState "
-    "Pretrained PretrainedError load_pretrained",
-    "decoding": "Hypothesis Speculation Translation expected_words length_factor round_law",
+    "Pretrained PretrainedError load_pretrained DecoderOutline",
+    "decoding": "Hypothesis Speculation Translation expected_words length_factor round_law "
+    "CacheMemory Drafts Request Schedule Served Step StepTimes random_requests serve",
     "training": "BatchLoss Checkpoint CheckpointError EarlyStopping EpochReport Report "
     "batch_loss linear_schedule progress read_checkpoint save_checkpoint",
     "attention": "KVCache Kernel Score Cache Positions",
     "inspection": "CachedToken Roofline StepCost decoding_step fastest_seconds measured_roofline "
-    "Traffic attention_traffic largest_tile traffic",
+    "Traffic attention_traffic largest_tile traffic PATHS",
     "metrics": "AlignmentScores LengthBin NgramMatches alignment_scores bleu_by_length "
     "bleu_signature brevity_penalty corpus_alignment_scores corpus_bleu corpus_chrf d2l_bleu "
     "diagonal_alignment edit_distance ngram_matches rolling_origins sentence_bleu textbook_bleu "
