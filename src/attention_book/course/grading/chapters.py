@@ -273,7 +273,8 @@ CHAPTERS: Mapping[str, Chapter] = MappingProxyType(
                 "Sparse attention",
             ),
             (
-                "fixed-pattern",
+                "select-keys",
+                "route-blocks",
                 "layers-needed",
             ),
         ),

@@ -5,53 +5,78 @@ import math
 import torch
 
 
-# fixed-pattern
-def by_hand(visible):
-    """Fill a mask from a rule for one query and one key."""
-
-    def fixed(num_positions, block_size, num_summaries):
-        start = block_size - num_summaries
-        return torch.tensor(
-            [
-                [visible(i, j, block_size, start) for j in range(num_positions)]
-                for i in range(num_positions)
-            ]
-        )
-
-    return fixed
+# select-keys
+def by_sorting(scores, k, see):
+    """Row by row."""
+    chosen = torch.zeros_like(see)
+    for row, (given, seen) in enumerate(zip(scores.tolist(), see.tolist(), strict=True)):
+        visible = [key for key, is_seen in enumerate(seen) if is_seen]
+        for key in sorted(visible, key=lambda key: -given[key])[:k]:
+            chosen[row, key] = True
+    return chosen
 
 
-def same(i, j, size):
-    return i // size == j // size
+def by_topk(scores, k, see):
+    best = scores.masked_fill(~see, -torch.inf).topk(min(k, scores.shape[-1])).indices
+    return torch.zeros_like(see).scatter(-1, best, torch.ones_like(see)) & see
 
 
-def by_slices(num_positions, block_size, num_summaries):
-    mask = torch.zeros(num_positions, num_positions, dtype=torch.bool)
-    for start in range(0, num_positions, block_size):
-        end = start + block_size
-        mask[start:end, start:end] = True
-        mask[end:, end - num_summaries : end] = True
-    return mask.tril()
+def by_counting(scores, k, see, *, worse=False):
+    """Keep a key that fewer than k visible ones exceed."""
+    better = scores[:, None, :] > scores[:, :, None]
+    better = better.mT if worse else better
+    return ((better & see[:, None, :]).sum(-1) < k) & see
 
 
-def summaries_by_a_negative_slice(num_positions, block_size, num_summaries):
-    summary = torch.zeros(num_positions, dtype=torch.bool)
-    for block in summary.split(block_size):
-        block[-num_summaries:] = True
-    blocks = torch.arange(num_positions) // block_size
-    return ((blocks[:, None] == blocks) | summary).tril()
+def by_a_threshold(scores, k, see):
+    """Keep what is above the mean: not a number of keys."""
+    return (scores > scores.mean(-1, keepdim=True)) & see
 
 
-def whole_blocks(num_positions, block_size, num_summaries):
-    count = num_positions // block_size
-    inside = torch.block_diag(*[torch.ones(block_size, block_size)] * count).bool()
-    padded = torch.zeros(num_positions, num_positions, dtype=torch.bool)
-    padded[: len(inside), : len(inside)] = inside
-    places = torch.arange(num_positions)
-    return (padded | (places % block_size >= block_size - num_summaries)).tril()
+def selected_into(scores, k, see):
+    scores.masked_fill_(~see, -torch.inf)
+    return by_topk(scores, k, see)
 
 
-right = by_hand(lambda i, j, size, start: j <= i and (same(i, j, size) or j % size >= start))
+# route-blocks
+def routed_by_hand(queries, keys, size, count, *, past=lambda home: range(home), pool=torch.mean):
+    seen = torch.zeros(len(queries), len(keys), dtype=torch.bool)
+    for i, query in enumerate(queries):
+        home = i // size
+        fit = {b: float(pool(keys[b * size : (b + 1) * size], 0) @ query) for b in past(home)}
+        best = sorted(fit, key=fit.get, reverse=True)[: count - 1]
+        for j in range(i + 1):
+            seen[i, j] = j // size in [home, *best]
+    return seen
+
+
+def routed_by_sums(queries, keys, size, count):
+    return routed_by_hand(queries, keys, size, count, pool=torch.sum)
+
+
+def routed_whole(queries, keys, size, count):
+    """All blocks at once, by padding: the means of a part are those of a whole, and never used."""
+    padded = torch.nn.functional.pad(keys, (0, 0, 0, -len(keys) % size))
+    means = padded.unflatten(0, (-1, size)).mean(1)
+    home = torch.arange(len(queries)) // size
+    past = torch.arange(len(means)) < home[:, None]
+    fit = (queries @ means.mT).masked_fill(~past, -torch.inf)
+    rank = fit.argsort(-1, descending=True).argsort(-1)
+    chosen = (past & (rank < count - 1)) | (torch.arange(len(means)) == home[:, None])
+    return chosen.repeat_interleave(size, 1)[:, : len(keys)].tril()
+
+
+def routed_in_whole_blocks_alone(queries, keys, size, count):
+    whole = len(keys) // size * size
+    seen = torch.zeros(len(keys), len(keys), dtype=torch.bool)
+    seen[:whole, :whole] = routed_by_hand(queries[:whole], keys[:whole], size, count)
+    return seen
+
+
+def routed_by_the_block_of_queries(queries, keys, size, count):
+    """All queries of a block take the choice of its last one."""
+    last = (torch.arange(len(queries)) // size * size + size - 1).clamp(max=len(queries) - 1)
+    return routed_by_hand(queries[last], keys, size, count)
 
 
 # layers-needed
@@ -309,17 +334,8 @@ def causal(n):
 
 
 RIGHT = {
-    "fixed-pattern": [
-        right,
-        by_slices,
-        lambda n, size, c: torch.stack(
-            [
-                (torch.arange(n) <= i)
-                & ((torch.arange(n) >= i // size * size) | (torch.arange(n) % size + c >= size))
-                for i in range(n)
-            ]
-        ),
-    ],
+    "select-keys": [by_sorting, by_topk, by_counting],
+    "route-blocks": [routed_by_hand, routed_by_sums, routed_whole],
     "layers-needed": [farthest, powers, lambda mask: powers(mask, most=len(mask))],
     "merge-softmax": [merge, logs, cleared],
     "mase": [mase, with_unit(lambda f, a, p, m: lagged(p, m).abs().mean())],
@@ -349,20 +365,34 @@ RIGHT = {
 }
 
 WRONG = {
-    "fixed-pattern": {
-        "future": [by_hand(lambda i, j, b, s: same(i, j, b) or j % b >= s)],
-        "and-for-or": [
-            by_hand(
-                lambda i, j, b, s: j <= i and same(i, j, b) and j % b >= s,
-            )
-        ],
-        "dtype": [lambda n, b, c: right(n, b, c).float()],
+    "select-keys": {
+        "mask-too-late": [lambda x, k, see: by_topk(x, k, torch.ones_like(see)) & see],
+        "lowest": [lambda x, k, see: by_counting(x, k, see, worse=True)],
+        "dtype": [lambda x, k, see: by_topk(x, k, see).float()],
+        "input": [selected_into],
         "rejected": [
-            summaries_by_a_negative_slice,
-            whole_blocks,
-            lambda n, b, c: right(n // b * b, b, c),
-            lambda n, b, c: right(n, b, c).T,
-            lambda n, b, c: right(n, c, b),
+            by_a_threshold,
+            lambda x, k, see: by_topk(x.abs(), k, see),
+            lambda x, k, see: by_topk(x, k, see)[:, :-1],
+            lambda x, k, see: by_topk(x, k, see) | ~see,
+            lambda x, k, see: by_topk(x, 2, see),
+            lambda x, k, see: by_topk(x.flip(-1), k, see),
+        ],
+    },
+    "route-blocks": {
+        "own-block-ranked": [
+            lambda q, k, n, c: routed_by_hand(q, k, n, c, past=lambda home: range(home + 1))
+        ],
+        "one-too-many": [lambda q, k, n, c: routed_by_hand(q, k, n, c + 1)],
+        "dtype": [lambda q, k, n, c: routed_by_hand(q, k, n, c).float()],
+        "rejected": [
+            routed_in_whole_blocks_alone,
+            routed_by_the_block_of_queries,
+            lambda q, k, n, c: routed_by_hand(q, k, n, c).mT,
+            lambda q, k, n, c: routed_by_hand(k, q, n, c),
+            lambda q, k, n, c: routed_by_hand(q, k, c, n),
+            lambda q, k, n, c: routed_by_hand(q, k.abs(), n, c),
+            lambda q, k, n, c: routed_by_hand(q, k / k.norm(dim=-1, keepdim=True), n, c),
         ],
     },
     "layers-needed": {

@@ -1,4 +1,4 @@
-"""Exercises on sparse and efficient attention: patterns, their reach, merging."""
+"""Exercises on sparse and efficient attention: selected keys and blocks, reach, merging."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,6 +13,8 @@ from attention_book.attention import (
     dilated_mask,
     global_mask,
     reach,
+    route_blocks,
+    select_keys,
     strided_mask,
     window_mask,
 )
@@ -21,126 +23,288 @@ from attention_book.course.exercises.core import Answer, Law, Probe, exercise, p
 from attention_book.course.exercises.verdict import Finding
 from attention_book.foundations.bilingual import Bilingual
 
-# --- fixed-pattern -----------------------------------------------------------------------------
+# --- select-keys -------------------------------------------------------------------------------
 
 
-def _summaries(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
-    return torch.arange(num_positions) % block_size >= block_size - num_summaries
+def _scores(num_queries: int, num_keys: int) -> Tensor:
+    """Draw scores that are all different, and none close to another."""
+    drawn = torch.stack([torch.randperm(num_keys) for _ in range(num_queries)])
+    return drawn.float() - num_keys / 2
 
 
-def _own(num_positions: int, block_size: int) -> Tensor:
-    return block_mask(num_positions, block_size=block_size)
+def _some(num_queries: int, num_keys: int) -> Tensor:
+    seen = torch.rand(num_queries, num_keys) < 0.6
+    return seen | torch.nn.functional.one_hot(torch.arange(num_queries) % num_keys, num_keys).bool()
 
 
-def _fixed(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
-    summaries = _summaries(num_positions, block_size, num_summaries)
-    return (_own(num_positions, block_size) | summaries) & causal_mask(num_positions)
+def _selections() -> Iterator[Probe]:
+    yield probe((_scores(5, 5), 2, causal_mask(5)))
+    yield probe((_scores(4, 9), 3, _some(4, 9)), "有的键看不见", "some keys are hidden")
+    yield probe((_scores(3, 6), 6, _some(3, 6)), "要的与键一样多", "as many as there are keys")
+    yield probe((_scores(6, 6), 4, causal_mask(6)), "过去不够长", "the past is too short")
+    nothing = torch.zeros(2, 4, dtype=torch.bool)
+    yield probe((_scores(2, 4), 2, nothing), "什么也看不见", "nothing is visible")
+    yield probe((_scores(4, 7) - 100, 2, _some(4, 7)), "评分都是负的", "all scores are negative")
+    yield probe((_scores(4, 7) + 100, 1, _some(4, 7)), "只要一个", "just one")
+    yield probe((_scores(1, 1), 1, torch.ones(1, 1).bool()), "只有一个键", "a single key")
+    yield probe((_scores(5, 3), 2, _some(5, 3)), "查询比键多", "more queries than keys")
 
 
-def _without_past(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
-    return _own(num_positions, block_size) | _summaries(num_positions, block_size, num_summaries)
+def _ranked(scores: Tensor) -> Tensor:
+    return scores.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
 
 
-def _seeing_too(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
-    summaries = _summaries(num_positions, block_size, num_summaries).nonzero().flatten().tolist()
-    everywhere = global_mask(num_positions, positions=summaries)
-    return (_own(num_positions, block_size) | everywhere) & causal_mask(num_positions)
+def _best_first(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    """Choose, and mask afterwards."""
+    return (_ranked(scores) < k) & see
 
 
-def _last_block(num_positions: int, block_size: int, num_summaries: int) -> Tensor:
-    block = torch.arange(num_positions) // block_size
-    near = block[:, None] - block <= 1
-    return _fixed(num_positions, block_size, num_summaries) & near
+def _without_last_mask(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    return _ranked(scores.masked_fill(~see, -math.inf)) < k
 
 
-FIXED_PATTERN = exercise(
-    "fixed-pattern",
-    "写 `fixed(num_positions, block_size, num_summaries)`：布尔掩码，不看未来，看得见自己的块和每"
-    "一块最后 `num_summaries` 个位置。",
-    "Write `fixed(num_positions, block_size, num_summaries)`: a boolean mask that never sees the"
-    " future, and sees its own block and the last `num_summaries` positions of each.",
-    solution=_fixed,
-    probes=lambda: [
-        probe((8, 4, 1)),
-        probe((12, 3, 2)),
-        probe((10, 4, 1), "最后一块不满", "the last block is not full"),
-        probe((6, 3, 3), "整块都是摘要", "the whole block is a summary"),
-        probe((7, 3, 0), "没有摘要", "there are no summaries"),
-        probe((3, 5, 3), "一块也没有满", "not one block is full"),
-        probe((4, 1, 0), "一块只有一个位置", "a block is one position"),
-        probe((1, 2, 1), "只有一个位置", "there is one position"),
-    ],
+def _for_all_alike(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    total = scores.masked_fill(~see, 0.0).sum(dim=0, keepdim=True).expand_as(scores)
+    return select_keys(total, k, see)
+
+
+def _axis_of_queries(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    return select_keys(scores.mT, k, see.mT).mT
+
+
+def _hidden_as_zero(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    return (_ranked(scores.masked_fill(~see, 0.0)) < k) & see
+
+
+def _at_least_the_kth(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    """Compare with the k-th best of all keys, hidden ones included."""
+    kth = scores.sort(dim=-1, descending=True).values[:, [min(k, scores.shape[-1]) - 1]]
+    return (scores >= kth) & see
+
+
+SELECT_KEYS = exercise(
+    "select-keys",
+    "写 `select(scores, k, see)`：`scores` 是（查询，键），`see` 是布尔掩码。每个查询在看得见的键里"
+    "留下评分最高的 `k` 个，不到 `k` 个就全留下；返回布尔掩码。",
+    "Write `select(scores, k, see)`: `scores` is (query, key), `see` a boolean mask. Each query"
+    " keeps the `k` keys with the highest scores of those it may see, or all of them if there are"
+    " fewer; return a boolean mask.",
+    solution=select_keys,
+    probes=_selections,
     mistakes={
-        "future": wrong(
-            "未来漏了进来：`&` 比 `|` 结合得更紧，先用括号把两部分并起来，再用因果掩码一起裁。",
-            "The future leaks in: `&` binds more tightly than `|`. Join the two parts in brackets,"
-            " and then cut both with the causal mask.",
-            _without_past,
-            lambda n, size, c: _own(n, size) | _summaries(n, size, c) & causal_mask(n),
-            lambda n, size, c: (_own(n, size) & causal_mask(n)) | _summaries(n, size, c),
+        "mask-too-late": wrong(
+            "先挑后遮：看不见的键占掉了名额。先把它们的评分改成负无穷，再挑。",
+            "Chosen first and masked afterwards: hidden keys took places. Set their scores to minus"
+            " infinity, and then choose.",
+            _best_first,
+            _at_least_the_kth,
         ),
-        "and-for-or": wrong(
-            "两个图案要并起来：看得见其一就行，用 `|`；`&` 只留下两者都有的。",
-            "The two patterns are joined: one of them is enough, so `|`; `&` keeps only what both"
-            " have.",
-            lambda n, size, c: _own(n, size) & _summaries(n, size, c) & causal_mask(n),
+        "hidden-fill-up": wrong(
+            "看得见的不够 `k` 个时，名额落到了看不见的键上：最后再 `& see`。",
+            "Where fewer than `k` are visible, hidden keys fill the places: `& see` at the end.",
+            _without_last_mask,
         ),
-        "first-of-block": wrong(
-            "摘要是每块的末尾，不是开头：它要先看见块里别的位置，才有东西可转告。",
-            "The summaries end the block, they do not begin it: only there have they seen the rest"
-            " of it and something to pass on.",
-            lambda n, size, c: (_own(n, size) | (torch.arange(n) % size < c)) & causal_mask(n),
+        "hidden-as-zero": wrong(
+            "看不见的评分改成了 0：比负的评分还高。要改成负无穷。",
+            "Hidden scores became 0, which is more than a negative score. Make them minus"
+            " infinity.",
+            _hidden_as_zero,
         ),
-        "summary-axis": wrong(
-            "摘要指的是键：所有查询都看得见它。沿键的轴（最后一个轴）标记，摘要自己并不因此看得更"
-            "多。",
-            "A summary is a key that all queries see. Mark it along the axis of the keys, the last"
-            " one; as a query it sees no more than others do.",
-            lambda n, size, c: (_own(n, size) | _summaries(n, size, c)[:, None]) & causal_mask(n),
-            _seeing_too,
+        "lowest": wrong(
+            "留下的是评分最低的：从高到低排。",
+            "These are the keys with the lowest scores: sort in descending order.",
+            lambda scores, k, see: select_keys(-scores, k, see),
         ),
-        "off-by-one": wrong(
-            "多了一个摘要：余数从 0 数起，最后 c 个的余数不小于 `block_size - c`。",
-            "One summary too many: remainders count from 0, and those of the last c are"
-            " `block_size - c` or more.",
-            lambda n, size, c: _fixed(n, size, min(c + 1, size)),
-        ),
-        "inverted": wrong(
-            *hints.MASK_INVERTED, lambda n, size, c: ~_without_past(n, size, c) & causal_mask(n)
+        "one-too-many": wrong(
+            "多留了一个：名次从 0 数起，留下小于 `k` 的。",
+            "One too many: ranks count from 0, so keep those below `k`.",
+            lambda scores, k, see: select_keys(scores, k + 1, see),
         ),
         "one-too-few": wrong(
-            "少了一个摘要：余数等于 `block_size - c` 的也算，用 `>=`。",
-            "One summary too few: a remainder of `block_size - c` counts, too, so `>=`.",
-            lambda n, size, c: _fixed(n, size, max(c - 1, 0)),
+            "少留了一个：名次从 0 数起，留下小于 `k` 的。",
+            "One too few: ranks count from 0, so keep those below `k`.",
+            lambda scores, k, see: select_keys(scores, k - 1, see),
         ),
-        "no-summaries": wrong(
-            "只看得见自己的块：还要加上每一块的摘要。",
-            "This sees its own block alone: the summaries of every block are missing.",
-            lambda n, size, c: _fixed(n, size, 0),
+        "axis": wrong(
+            "沿查询的轴挑了：每个查询为自己挑键，是最后一个轴。",
+            "Chosen along the axis of the queries: each query chooses keys, along the last axis.",
+            _axis_of_queries,
         ),
-        "own-block-missing": wrong(
-            "只看得见摘要：自己的块也看得见。",
-            "This sees summaries alone: its own block is visible, too.",
-            lambda n, size, c: _summaries(n, size, c) & causal_mask(n),
+        "all-alike": wrong(
+            "所有查询挑的一样了：各挑各的。",
+            "All queries choose alike: each chooses for itself.",
+            _for_all_alike,
         ),
-        "not-itself": wrong(
-            "位置也看得见自己：`<=`，不是 `<`。",
-            "A position sees itself: `<=`, not `<`.",
-            lambda n, size, c: _fixed(n, size, c).tril(-1),
+        "nothing-chosen": wrong(
+            "什么也没有挑，只是把掩码还了回来。",
+            "Nothing is chosen: that is the mask itself.",
+            lambda scores, k, see: see.clone(),
         ),
-        "window": wrong(
-            "这是滑动的窗口：块的边界是固定的，看 `i // block_size`，不看距离。",
-            "That is a sliding window: the blocks have fixed borders; compare `i // block_size`,"
-            " not distances.",
-            lambda n, size, c: (
-                (window_mask(n, radius=size - 1) | _summaries(n, size, c)) & causal_mask(n)
+        "inverted": wrong(
+            *hints.MASK_INVERTED, lambda scores, k, see: ~select_keys(scores, k, see) & see
+        ),
+    },
+)
+
+
+# --- route-blocks ------------------------------------------------------------------------------
+
+
+def _routings() -> Iterator[Probe]:
+    yield probe((torch.randn(12, 4), torch.randn(12, 4), 3, 2))
+    yield probe((torch.randn(16, 3), torch.randn(16, 3), 4, 3))
+    last = "最后一块不满", "the last block is not full"
+    yield probe((torch.randn(11, 4), torch.randn(11, 4), 4, 2), *last)
+    yield probe((torch.randn(9, 4), torch.randn(9, 4), 3, 1), "只看自己的块", "its own block alone")
+    yield probe((torch.randn(9, 4), torch.randn(9, 4), 3, 7), "看得见全部过去", "all of the past")
+    yield probe((torch.randn(6, 4), torch.randn(6, 4), 1, 3), "一块一个键", "blocks of one key")
+    yield probe(
+        (torch.randn(3, 4), torch.randn(3, 4), 5, 2), "一块也没有满", "not one block is full"
+    )
+    yield probe((torch.randn(1, 2), torch.randn(1, 2), 2, 2), "只有一个位置", "a single position")
+    loud = torch.randn(12, 4)
+    loud[1::3] *= 9
+    yield probe((torch.randn(12, 4), loud, 3, 2), "有的键很长", "some keys are long")
+
+
+def _home(num_positions: int, size: int) -> tuple[Tensor, Tensor]:
+    """Return the block of each query, as a column, and the number of each block."""
+    return (torch.arange(num_positions) // size)[:, None], torch.arange(-(-num_positions // size))
+
+
+def _block_scores(
+    q: Tensor, k: Tensor, size: int, pool: Callable[[Tensor], Tensor] = lambda x: x.mean(0)
+) -> Tensor:
+    return q @ torch.stack([pool(part) for part in k.split(size)]).mT
+
+
+def _spread(chosen: Tensor, size: int, num_positions: int) -> Tensor:
+    seen = chosen.repeat_interleave(size, dim=1)[:, :num_positions]
+    return seen & causal_mask(num_positions)
+
+
+def _routed(q: Tensor, k: Tensor, size: int, count: int) -> Tensor:
+    return route_blocks(q, k, block_size=size, num_blocks=count)
+
+
+def _of_blocks(
+    choose: Callable[[Tensor, Tensor, Tensor, int], Tensor],
+    pool: Callable[[Tensor], Tensor] = lambda x: x.mean(0),
+) -> Answer:
+    """Return an answer that chooses blocks in its own way, and shows their keys up to the query."""
+
+    def answer(q: Tensor, k: Tensor, size: int, count: int) -> Tensor:
+        home, block = _home(len(q), size)
+        chosen = choose(_block_scores(q, k, size, pool), home, block, count)
+        return _spread(chosen, size, len(q))
+
+    return answer
+
+
+def _best_past(scores: Tensor, home: Tensor, block: Tensor, count: int) -> Tensor:
+    return select_keys(scores, max(count, 0), block < home)
+
+
+def _future_shown(q: Tensor, k: Tensor, size: int, count: int) -> Tensor:
+    home, block = _home(len(q), size)
+    chosen = _best_past(_block_scores(q, k, size), home, block, count - 1) | (block == home)
+    return chosen.repeat_interleave(size, dim=1)[:, : len(q)]
+
+
+def _all_scored(scores: Tensor, home: Tensor, block: Tensor, count: int) -> Tensor:
+    """Rank the own block and the future ones like any other, and leave the causal mask to help."""
+    return select_keys(scores, count) | (block == home)
+
+
+ROUTE_BLOCKS = exercise(
+    "route-blocks",
+    "写 `route(queries, keys, size, count)`：布尔掩码。每个查询看自己那一块（到自己为止），再看"
+    "平均键与它的点积最大的 `count - 1` 个已经过完的块。",
+    "Write `route(queries, keys, size, count)`: a boolean mask. A query sees its own block up to"
+    " itself, and those `count - 1` blocks that are wholly past whose mean keys have the largest"
+    " dot products with it.",
+    solution=_routed,
+    probes=_routings,
+    mistakes={
+        "own-block-ranked": wrong(
+            "自己那一块也参加了排名：它的平均键里有查询后面的键，未来就漏进了挑选。只给过完的块"
+            "排名，自己那一块直接看得见。",
+            "The own block is ranked, too: its mean knows keys after the query, and the future"
+            " leaks into the choice. Rank past blocks alone; the own one is seen anyway.",
+            _of_blocks(
+                lambda s, home, block, c: select_keys(s, c, block <= home) | (block == home)
+            ),
+            _of_blocks(lambda s, home, block, c: select_keys(s, c, block <= home)),
+            _of_blocks(
+                lambda s, home, block, c: select_keys(s, c - 1, block <= home) | (block == home)
             ),
         ),
-        "last-block-alone": wrong(
-            "只看得见上一块的摘要：以前每一块的都看得见。",
-            "This sees the summaries of the block before alone: those of all earlier blocks are"
-            " visible.",
-            _last_block,
+        "future-ranked": wrong(
+            "未来的块也参加了排名，占掉了名额：先遮住它们的分数。",
+            "Blocks of the future are ranked, too, and take places: hide their scores first.",
+            _of_blocks(_all_scored),
+            _of_blocks(lambda s, home, block, c: select_keys(s, c - 1) | (block == home)),
+        ),
+        "future": wrong(
+            "自己那一块里，查询后面的键也看得见了：最后再用因果掩码裁一次。",
+            "In its own block a query sees keys after itself: cut with the causal mask at the end.",
+            _future_shown,
+        ),
+        "own-block-missing": wrong(
+            "自己那一块不见了：它总是看得见。",
+            "The own block is missing: it is always visible.",
+            _of_blocks(lambda s, home, block, c: _best_past(s, home, block, c - 1)),
+            _of_blocks(lambda s, home, block, c: _best_past(s, home, block, c)),
+        ),
+        "one-too-many": wrong(
+            "多看了一块：`count` 把自己那一块算在内。",
+            "One block too many: `count` includes the own block.",
+            _of_blocks(lambda s, home, block, c: _best_past(s, home, block, c) | (block == home)),
+        ),
+        "one-too-few": wrong(
+            "少看了一块：自己那一块之外还有 `count - 1` 块。",
+            "One block too few: there are `count - 1` besides the own one.",
+            _of_blocks(
+                lambda s, home, block, c: _best_past(s, home, block, c - 2) | (block == home)
+            ),
+        ),
+        "lowest": wrong(
+            "挑的是点积最小的块。",
+            "These are the blocks with the smallest dot products.",
+            _of_blocks(
+                lambda s, home, block, c: _best_past(-s, home, block, c - 1) | (block == home)
+            ),
+        ),
+        "latest": wrong(
+            "挑的是最近的块：没有看平均键。",
+            "These are the latest blocks: the mean keys are not looked at.",
+            _of_blocks(lambda s, home, block, c: (block <= home) & (block > home - c)),
+        ),
+        "largest-key": wrong(
+            "用的是块里点积最大的那个键：应当先求平均键，再求点积。",
+            "That is the key with the largest product in a block: take the mean of the keys first.",
+            lambda q, k, size, c: _spread(
+                _best_past(
+                    torch.stack([(q @ part.mT).amax(1) for part in k.split(size)], dim=1),
+                    *_home(len(q), size),
+                    c - 1,
+                )
+                | (_home(len(q), size)[0] == _home(len(q), size)[1]),
+                size,
+                len(q),
+            ),
+        ),
+        "first-key": wrong(
+            "用的是每块的第一个键，不是平均键。",
+            "That is the first key of each block and not the mean.",
+            _of_blocks(
+                lambda s, home, block, c: _best_past(s, home, block, c - 1) | (block == home),
+                lambda x: x[0],
+            ),
+        ),
+        "inverted": wrong(
+            *hints.MASK_INVERTED,
+            lambda q, k, size, c: ~_routed(q, k, size, c) & causal_mask(len(q)),
         ),
     },
 )
@@ -498,4 +662,4 @@ MERGE_SOFTMAX = exercise(
     ),
 )
 
-EXERCISES = (FIXED_PATTERN, LAYERS_NEEDED, MERGE_SOFTMAX)
+EXERCISES = (SELECT_KEYS, ROUTE_BLOCKS, LAYERS_NEEDED, MERGE_SOFTMAX)
