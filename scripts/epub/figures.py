@@ -22,7 +22,7 @@ from pages.one_language import Element
 from epub.xhtml import SVG, converted
 
 #: The styles that reach drawings, weakest first; the colors are those of the light page.
-STYLES = ("book.css", "figures.css", "diagrams.css", "live.css")
+STYLES = ("book.css", "figures.css", "diagrams.css", "live.css", "cut.css")
 #: Properties that mean something in a drawing that lies still.
 DRAWN = re.compile(
     r"fill|stroke|font|text-anchor|text-decoration|opacity|paint-order|dominant|letter-spacing"

@@ -48,6 +48,7 @@ PAGE = """<!DOCTYPE html>
 <link rel="stylesheet" href="../_static/figures.css">
 <link rel="stylesheet" href="../_static/diagrams.css">
 <link rel="stylesheet" href="../_static/live.css">
+<link rel="stylesheet" href="../_static/cut.css">
 <link rel="stylesheet" href="../_static/walk.css">
 <link rel="stylesheet" href="deck.css">
 </head>

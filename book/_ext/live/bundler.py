@@ -9,8 +9,8 @@ from typing import Any
 
 LIVE = Path(__file__).resolve().parents[3] / "src" / "attention_book" / "live"
 STYLES = LIVE / "modules" / "live.css"
-#: Of one widget alone: only the pages that have it load it.
-WALK_STYLES = LIVE / "modules" / "walk.css"
+#: Of one widget each: only the pages that have it load it.
+OWN_STYLES = {name: LIVE / "modules" / f"{name}.css" for name in ("cut", "walk")}
 
 
 @cache

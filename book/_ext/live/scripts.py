@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from live.bundler import STYLES, WALK_STYLES, bundler
+from live.bundler import OWN_STYLES, STYLES, bundler
 
 FOLDER = "live"
 
@@ -20,7 +20,7 @@ def write(app: Sphinx, config: Config) -> None:
     folder = Path(app.doctreedir) / "live_static"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / FOLDER).mkdir(parents=True)
-    for styles in (STYLES, WALK_STYLES):
+    for styles in (STYLES, *OWN_STYLES.values()):
         shutil.copy(styles, folder / styles.name)
     texts = {"core": bundler().core(), "engine": bundler().engine()}
     texts |= {name: bundler().figure(name) for name in bundler().figures()}
@@ -38,8 +38,8 @@ def load(
     names = sorted({each["live"] for each in elements if "live" in each})
     for name in (["core"] if names else []) + names:
         app.add_js_file(f"{FOLDER}/{name}.js", loading_method="defer")
-    if "walk" in names:
-        app.add_css_file(WALK_STYLES.name, priority=921)
+    for name in OWN_STYLES.keys() & names:
+        app.add_css_file(OWN_STYLES[name].name, priority=921)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
