@@ -20,6 +20,12 @@ def stage_by_stage(states, gain, W):
     return torch.stack(found)
 
 
+def one_less(states, gain, W):
+    centered = states - states.mean(-1, keepdim=True)
+    std = (states.var(-1, keepdim=True) + 1e-5).sqrt()
+    return ((centered / std * gain) @ W).softmax(-1)
+
+
 # recovered-share
 def recovered(clean, changed, patched, answer, rival):
     lost = (clean[answer] - clean[rival]) - (changed[answer] - changed[rival])
@@ -71,6 +77,9 @@ RIGHT = {
 
 WRONG = {
     "logit-lens": {
+        "no-gain": [lambda x, g, W: lens(x, torch.ones_like(g), W)],
+        "divided-by-n-minus-1": [one_less],
+        "last-alone": [lambda x, g, W: stage_by_stage(x[-1:], g, W)[0]],
         "rejected": [
             lambda x, g, W: lens(x, g, W).flip(0),
             lambda x, g, W: lens(x, g, W, eps=0.1),
@@ -80,6 +89,9 @@ WRONG = {
         ],
     },
     "recovered-share": {
+        "what-is-missing": [lambda c, x, p, a, r: recovered(x, c, p, a, r)],
+        "answer-alone": [lambda c, x, p, a, r: 1 - (c - p)[a] / (c - x)[a]],
+        "cut-off": [lambda c, x, p, a, r: min(max(with_rival_first(c, x, p, a, r), 0.0), 1.0)],
         "rejected": [
             lambda c, x, p, a, r: recovered(x, c, p, a, r) * 2,
             lambda c, x, p, a, r: recovered(c, x, p, a, r).abs(),
@@ -89,6 +101,9 @@ WRONG = {
         ],
     },
     "parity-states": {
+        "before-the-bit": [lambda b, t: turned(F.pad(b[:-1], (1, 0)), t)],
+        "zeros-turn": [lambda b, t: turned(b == 0, t)],
+        "top-ignored": [lambda b, t: one_by_one(b, 2)],
         "type": [lambda b, t: turned(b, t).tolist()],
         "rejected": [
             lambda b, t: turned(b, t).abs(),
@@ -99,6 +114,10 @@ WRONG = {
         ],
     },
     "stack-memory": {
+        "caches-alone": [lambda k, n, d: kept(k.replace("d", ""), n, d)],
+        "all-caches": [lambda k, n, d: kept(k.replace("d", "s"), n, d)],
+        "state-of-two": [lambda k, n, d: kept(k.replace("d", "dd"), n, d)],
+        "kinds-not-layers": [lambda k, n, d: layer_by_layer(set(k), n, d)],
         "rejected": [
             lambda k, n, d: kept(k, n, d) * 2,
             lambda k, n, d: kept(k, n + 1, d),

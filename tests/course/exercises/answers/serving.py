@@ -50,6 +50,11 @@ RIGHT = {
 WRONG = {
     "continuous-steps": {
         "static": [lambda words, places: step_by_step(words, places, sit=False)],
+        "one-by-one": [lambda words, places: step_by_step(words, 1)],
+        "longest": [lambda words, places: step_by_step(words, len(words))],
+        "dealt-out": [
+            lambda words, places: max(by_place(words[i::places], 1) for i in range(places))
+        ],
         "rejected": [
             lambda words, places: step_by_step(words, places, first=-1),
             lambda words, places: step_by_step(words, places, pause=1),
@@ -61,6 +66,9 @@ WRONG = {
     },
     "step-plan": {
         "writers-left-out": [lambda left, chunk: plan(left, chunk, writes=0)],
+        "chunk-each": [lambda left, chunk: [plan([each], chunk)[0] for each in left]],
+        "whole-prompts": [lambda left, chunk: plan(left, sum(left))],
+        "writers-count": [lambda left, chunk: plan(left, chunk - left.count(0))],
         "rejected": [
             lambda left, chunk: plan(left, chunk, spend=1),
             lambda left, chunk: plan(left, chunk + 1),

@@ -57,6 +57,11 @@ def divided(logits, k):
     return kept / kept.sum(-1, keepdim=True)
 
 
+def zeros_before(logits, k):
+    best = logits.topk(k, dim=-1)
+    return torch.zeros_like(logits).scatter(-1, best.indices, best.values).softmax(-1)
+
+
 # cache-bytes
 def in_a_loop_of_layers(windows, kv_heads, d_k, n, *, each=2):
     total = 0
@@ -409,6 +414,9 @@ WRONG = {
         "not-shared-again": [
             lambda x, k: divided(x, k) * x.softmax(-1).topk(k).values.sum(-1)[..., None]
         ],
+        "zero-before": [zeros_before],
+        "equal-shares": [lambda x, k: by_values(x, k, bend=torch.ones_like)],
+        "one-alone": [lambda x, k: by_values(x, 1)],
         "rejected": [
             lambda x, k: by_values(x, k, bend=torch.sigmoid),
             lambda x, k: by_values(x, k, bend=lambda z: (z / 2).exp()),
