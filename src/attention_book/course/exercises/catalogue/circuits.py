@@ -31,8 +31,8 @@ def _normed(x: Tensor, *, dim: int = -1, center: float = 1.0, correction: int = 
     return (x - center * mean) / (var + 1e-5).sqrt()
 
 
-def _lens(states: Tensor, gain: Tensor, W: Tensor) -> Tensor:
-    return (gain * _normed(states) @ W).softmax(dim=-1)
+def _lens(states: Tensor, gain: Tensor, W_U: Tensor) -> Tensor:
+    return (gain * _normed(states) @ W_U).softmax(dim=-1)
 
 
 def _added(states: Tensor) -> Tensor:
@@ -124,8 +124,8 @@ def _margin(logits: Tensor, answer: int, rival: int) -> Tensor:
     return logits[answer] - logits[rival]
 
 
-def _recovered(clean: Tensor, changed: Tensor, patched: Tensor, a: int, r: int) -> Tensor:
-    clean, changed, patched = (_margin(run, a, r) for run in (clean, changed, patched))
+def _recovered(clean: Tensor, changed: Tensor, patched: Tensor, answer: int, rival: int) -> Tensor:
+    clean, changed, patched = (_margin(run, answer, rival) for run in (clean, changed, patched))
     return (patched - changed) / (clean - changed)
 
 
@@ -135,13 +135,13 @@ def _alone(clean: Tensor, changed: Tensor, patched: Tensor, a: int, r: int) -> T
 
 RECOVERED_SHARE = exercise(
     "recovered-share",
-    "写 `recovered(clean, changed, patched, answer, rival)`：前三个是三次运行的 logits：原来的"
-    "文字，改动过的，改动过又补上的。量的是 answer 比 rival 高出多少：改动丢掉的差距，补丁补回"
-    "了几分之几？一点没补回是 0，全补回是 1。",
+    "写 `recovered(clean, changed, patched, answer, rival)`：前三个是三次运行的 logits，依次"
+    "读原文、读改过的文字、读改过的文字并打上补丁。差距是 answer 比 rival 高出多少。改动丢掉的"
+    "差距，补丁补回了几分之几？一点没补回是 0，全补回是 1。",
     "Write `recovered(clean, changed, patched, answer, rival)`: the first three are the logits of"
-    " three runs, with the original text, the changed one, and the changed one with a patch. What"
-    " is measured is how far answer is above rival. Which share of what the change lost does the"
-    " patch recover? Nothing is 0, everything is 1.",
+    " three runs: on the original text, on the changed one, and on the changed one with a patch."
+    " The lead is how far answer is above rival. Of the lead that the change has lost, what share"
+    " does the patch recover? None is 0, all is 1.",
     solution=_recovered,
     probes=_three_runs,
     mistakes={
@@ -291,11 +291,13 @@ def _kept(kinds: str, tokens: int, d: int) -> int:
 
 STACK_MEMORY = exercise(
     "stack-memory",
-    "写 `kept(kinds, tokens, d)`：kinds 每层一个字母，d 是 delta 规则，s 是 softmax，如"
-    ' "ddds"；每层一个头，键和值各有 d 个特征。读完 tokens 个词元，各层一共留着多少个数？',
-    "Write `kept(kinds, tokens, d)`: kinds has a letter for each layer, d for a delta rule and s"
-    ' for softmax, such as "ddds"; each has one head, with d features of a key and d of a value.'
-    " How many numbers do all layers keep once tokens are read?",
+    "写 `kept(kinds, tokens, d)`：kinds 每层一个字母，"
+    '"d" 是 delta 规则，"s" 是 softmax，如 "ddds"；每层一个头，键和值各有 `d` 个特征。'
+    "读完 `tokens` 个词元，各层一共留着多少个数？",
+    "Write `kept(kinds, tokens, d)`: kinds has a letter for each layer,"
+    ' "d" for a delta rule and "s" for softmax, such as "ddds". Each layer has one head, with `d`'
+    " features of a key and `d` of a value. How many numbers do all layers keep together once"
+    " `tokens` tokens are read?",
     solution=_kept,
     probes=lambda: [
         probe(("ddds", 1000, 64)),

@@ -31,9 +31,9 @@ def _gates(logits: Tensor, k: int) -> Tensor:
 EXPERT_GATES = exercise(
     "expert-gates",
     "写 `gates(logits, k)`：每个词元（最后一个轴是专家）留下最大的 k 个，只在它们之间做 softmax，"
-    "其余的权重为 0。没有两个一样大。",
+    "其余的权重为 0。logits 没有两个一样大。",
     "Write `gates(logits, k)`: for each token, with the experts along the last axis, keep the k"
-    " largest, take the softmax over these alone, and give all others 0. No two are equal.",
+    " largest, take the softmax over these alone, and give all others 0. No two logits are equal.",
     solution=_gates,
     probes=_routed,
     mistakes={

@@ -50,6 +50,10 @@ def _selections() -> Iterator[Probe]:
     yield probe((_scores(5, 3), 2, _some(5, 3)), "查询比键多", "more queries than keys")
 
 
+def _selected(scores: Tensor, k: int, see: Tensor) -> Tensor:
+    return select_keys(scores, k, see)
+
+
 def _ranked(scores: Tensor) -> Tensor:
     return scores.argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
 
@@ -89,7 +93,7 @@ SELECT_KEYS = exercise(
     "Write `select(scores, k, see)`: `scores` is (query, key), `see` a boolean mask. Each query"
     " keeps the `k` keys with the highest scores of those it may see, or all of them if there are"
     " fewer; return a boolean mask.",
-    solution=select_keys,
+    solution=_selected,
     probes=_selections,
     mistakes={
         "mask-too-late": wrong(
@@ -183,8 +187,8 @@ def _spread(chosen: Tensor, size: int, num_positions: int) -> Tensor:
     return seen & causal_mask(num_positions)
 
 
-def _routed(q: Tensor, k: Tensor, size: int, count: int) -> Tensor:
-    return route_blocks(q, k, block_size=size, num_blocks=count)
+def _routed(queries: Tensor, keys: Tensor, size: int, count: int) -> Tensor:
+    return route_blocks(queries, keys, block_size=size, num_blocks=count)
 
 
 def _of_blocks(
@@ -218,11 +222,12 @@ def _all_scored(scores: Tensor, home: Tensor, block: Tensor, count: int) -> Tens
 
 ROUTE_BLOCKS = exercise(
     "route-blocks",
-    "写 `route(queries, keys, size, count)`：布尔掩码。每个查询看自己那一块（到自己为止），再看"
-    "平均键与它的点积最大的 `count - 1` 个已经过完的块。",
-    "Write `route(queries, keys, size, count)`: a boolean mask. A query sees its own block up to"
-    " itself, and those `count - 1` blocks that are wholly past whose mean keys have the largest"
-    " dot products with it.",
+    "写 `route(queries, keys, size, count)`：返回布尔掩码，键每 `size` 个一块。每个查询看自己那"
+    "一块（到自己为止），再看 `count - 1` 个已经过完的块：平均键与它点积最大的那些；不够就全看。",
+    "Write `route(queries, keys, size, count)`, which returns a boolean mask. Keys come in blocks"
+    " of `size`. A query sees its own block up to itself. Of the blocks that are wholly past, it"
+    " sees the `count - 1` whose mean keys have the largest dot products with it, or all if there"
+    " are fewer.",
     solution=_routed,
     probes=_routings,
     mistakes={

@@ -37,11 +37,11 @@ def _static_steps(words: Sequence[int], places: int) -> int:
 CONTINUOUS_STEPS = exercise(
     "continuous-steps",
     "写 `continuous_steps(words, places)`：读者同时到齐，第 i 位要 `words[i]` 个词，有 `places` "
-    "个位子，一步给在座的各写一个词，写完就走，下一步由下一位坐下。一共几步？",
+    "个位子，先来先坐。一步给在座的各写一个词；写完就走，空出的位子下一步由下一位坐。一共几步？",
     "Write `continuous_steps(words, places)`: all readers are there from the start, and reader i"
-    " wants `words[i]` words. There are `places` places, and a step writes a word for everyone who"
-    " has one. Who is done leaves, and at the next step the next in line sits down. How many steps"
-    " does it take?",
+    " wants `words[i]` words. There are `places` places, first come, first served. A step writes"
+    " a word for everyone who has a place; whoever is done leaves, and the next in line has the"
+    " place from the following step on. How many steps does it take?",
     solution=_continuous_steps,
     probes=_queues,
     mistakes={
@@ -147,12 +147,12 @@ def _whole_or_nothing(left: Sequence[int], chunk: int) -> list[int]:
 STEP_PLAN = exercise(
     "step-plan",
     "写 `step_plan(left, chunk)`：这一步给每位读者算几个词元，返回列表。`left[i]` 是第 i 位的"
-    "提示词还有几个词元没读，0 表示已经在写；在写的各算 1 个；读提示词的一共不超过 `chunk` 个，"
+    "提示词还有几个词元没读，0 表示已经在写。在写的各算 1 个词元；提示词一共至多算 `chunk` 个，"
     "先来的先读。",
     "Write `step_plan(left, chunk)`: how many tokens a step computes for each reader, as a list."
-    " `left[i]` tokens of reader i's prompt are still unread, and 0 means that the reader is being"
-    " written for, which takes 1 token. Of prompts a step computes at most `chunk` tokens in all,"
-    " first come, first served.",
+    " `left[i]` tokens of reader i's prompt are still unread; 0 means that the reader is being"
+    " written for already, which takes 1 token. A step reads at most `chunk` tokens of prompts in"
+    " all, first come, first served.",
     solution=_step_plan,
     probes=_steps,
     mistakes={
