@@ -364,7 +364,7 @@ class StoredSettings:
 
     #: The parts, by name.
     PARTS: ClassVar[Mapping[str, type[Any]]]
-    #: What the file says first, so that other settings are not taken for these; None: nothing.
+    #: The task that the file names, so that other settings are not taken for these, or None.
     TASK: ClassVar[str | None] = None
 
     def to_dict(self) -> dict[str, Any]:

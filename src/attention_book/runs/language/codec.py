@@ -75,7 +75,7 @@ class PieceCodec:
 
     @property
     def unit(self) -> str:
-        """What a token is: "characters" or "subwords"."""
+        """Return what tokens are, "characters" or "subwords"."""
         return "characters" if self.tokenizer is None else "subwords"
 
     def tokens(self, text: str) -> tuple[str, ...]:
