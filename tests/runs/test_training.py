@@ -37,6 +37,7 @@ from attention_book.training.checkpoint import read_tensors
 @pytest.fixture
 def material(tmp_path, make):
     folder = RunFolder(tmp_path / "run")
+    folder.claim(make())
     prepare_material(folder, make(), print)
     return open_material(folder)
 
@@ -99,7 +100,14 @@ def test_betas_and_decay_reach_the_optimizer(make, material) -> None:
     optimizer = training.stepper.optimizer
     assert type(optimizer) is torch.optim.AdamW
     assert optimizer.defaults["betas"] == (0.8, 0.9)
-    assert optimizer.defaults["weight_decay"] == 0.2
+    decay = {
+        id(each): group["weight_decay"]
+        for group in optimizer.param_groups
+        for each in group["params"]
+    }
+    parameters = list(training.model.parameters())
+    assert len(decay) == len(parameters)
+    assert all(decay[id(each)] == (0.2 if each.ndim > 1 else 0.0) for each in parameters)
 
 
 def test_the_validation_loss_is_that_of_all_its_tokens(make, material) -> None:

@@ -162,9 +162,9 @@ def build_decoder(settings: DecoderSettings, codec: PieceCodec) -> LanguageModel
     :math:`\\sqrt{2N}`, so that a sum of N layers is no larger than one (Radford et al. 2019).
 
     >>> from attention_book.runs.language.settings import PieceSettings
-    >>> codec = PieceCodec.learn(["abc", "abd"], PieceSettings())
+    >>> codec = PieceCodec.learn(["abc", "abd"], PieceSettings())  # 4 specials, 256 bytes, "ab"
     >>> build_decoder(DecoderSettings(config={"d_model": 32}), codec).config.vocabulary
-    263
+    261
     """
     model = LanguageModel(settings.model_config(vocabulary=len(codec.vocabulary)))
     for name, weight in model.named_parameters():

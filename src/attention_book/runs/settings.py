@@ -254,7 +254,7 @@ class TrainingSettings:
         batch_tokens: Places to a batch, padding included, on the longer side; or None.
         learning_rate: Adam's, at its peak.
         betas: Adam's.
-        weight_decay: Adam's, decoupled (AdamW).
+        weight_decay: Adam's, decoupled (AdamW), of matrices; gains and biases are left alone.
         schedule: "constant", or, after the rise during the warm-up, "linear" (falls to 0) or
             "inverse-square-root".
         warmup: How many steps the learning rate rises, whatever the schedule. A training that is

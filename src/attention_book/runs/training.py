@@ -516,7 +516,7 @@ def start(
         ValueError: if the settings do not fit the corpus, or a loss or a gradient is not finite.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from attention_book.runs import DataSettings, TrainingSettings
+    >>> from attention_book.runs import DataSettings, RunSettings, TrainingSettings
     >>> settings = RunSettings(
     ...     data=DataSettings(num_train=64),
     ...     training=TrainingSettings(epochs=None, steps=2, device="cpu"),
@@ -556,7 +556,7 @@ def resume(folder: str | Path, *, tell: Tell | None = None) -> Iterator[StepRepo
     And what :func:`start` raises.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from attention_book.runs import DataSettings, TrainingSettings
+    >>> from attention_book.runs import DataSettings, RunSettings, TrainingSettings
     >>> settings = RunSettings(
     ...     data=DataSettings(num_train=64),
     ...     training=TrainingSettings(epochs=None, steps=3, checkpoint_every=1, device="cpu"),
