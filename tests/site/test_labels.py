@@ -16,7 +16,7 @@ NAMES = {
     "BLEU", "Bahdanau", "Luong", "general", "ALiBi", "BERT", "GPT", "top",
     "NaN", "float", "bfloat", "chrF", "Tom", "chases", "Jerry", "Epanechnikov", "Llama", "tanh",
     "MLA", "GQA", "NTK", "YaRN", "RoPE", "RMSNorm", "SwiGLU", "GRU", "LSTM",
-    "Shaw", "KiB",
+    "Shaw", "KiB", "Gemma", "Qwen", "gpt", "oss", "GLM", "Air", "DeepSeek",
 }  # fmt: skip
 #: The words of the worked example, which a translator writes in either language.
 WRITTEN = {"汤姆", "追逐", "杰瑞"}
@@ -27,7 +27,7 @@ WALK = """
 language => {
   const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output," +
     " .citation, .bibtex-citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt," +
-    " [translate=no], .language-toggle button, svg";
+    " [translate=no], .language-toggle button, .walk-part, svg";
   const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)"
     : ".bl-en, [lang=zh-Hans]:not(html)";
   const found = [];

@@ -226,7 +226,7 @@ def test_the_sign_beside_a_heading_copies_the_link(page: Any, context: Any, base
     for place in ("h2", "figcaption"):
         link = page.locator(f"article {place} a.headerlink").first
         link.evaluate("link => link.click()")
-        expect(page.locator("[role=status].visually-hidden")).to_have_text("Link copied")
+        expect(page.locator("[role=status].visually-hidden").first).to_have_text("Link copied")
         expect(link).to_have_text("✓")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.endswith(link.get_attribute("href"))

@@ -11,7 +11,7 @@ import { button, copied } from "./parts.mjs";
 import { isDue, note, progress } from "./store.mjs";
 
 const KINDS = { choice, line, number, order, paint, say };
-const NOT_RIGHT = ["不对", "Not right"], FORGOTTEN = ["没想起来", "Not remembered"];
+const NOT_RIGHT = ["不对", "Not right"];
 const OWN_WORDS = [["下次再说全一点", "More next time"], ["说到了一部分", "Part of it"], ["都说到了", "All of it"]];
 
 export const dataOf = (root) => JSON.parse(root.querySelector('script[type="application/json"]').textContent);
@@ -25,11 +25,9 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   let tries = 0;
   const control = KINDS[data.kind]({ root, data, replies, done, turn: () => progress().cards[data.id]?.reps ?? 0 });
   const told = el("div", { role: "status", class: "question-told" }); // it must be there before it speaks
-  const maySkip = reviewing && !isSay; // whoever has forgotten says so, rather than guess
-  const show = button({ hidden: !maySkip }, () => {
-    const words = tries ? NOT_RIGHT : FORGOTTEN;
+  const show = button({ hidden: isSay || !reviewing }, () => { // whoever has forgotten says so, rather than guess
     if (!tries) done({ right: false });
-    told.querySelector(".question-words").replaceChildren(...both(words));
+    told.querySelector(".question-words").replaceChildren(...both(NOT_RIGHT));
     settle(false);
     told.firstChild.tabIndex = -1;
     told.firstChild.focus();
@@ -84,8 +82,7 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
     tries = 0;
     root.classList.remove("question-done");
     told.replaceChildren();
-    show.hidden = !maySkip;
-    fold.hidden = true;
+    show.hidden = fold.hidden = true;
     place.querySelector(".question-before")?.remove();
     control.reset();
     control.lock(false);
