@@ -121,11 +121,19 @@ class _Doubles:
 
 @contextmanager
 def truly_double(model: Any) -> Iterator[Any]:
-    """Put a model of the library into double precision, its islands of single precision too."""
+    """Put a model of the library into double precision, its islands of single precision too.
+
+    And its ``gelu_fast``, which has ten digits of √(2/π): a model may magnify the eleventh.
+    """
+    import transformers.activations as activations
     import transformers.modeling_rope_utils as rope
+
+    def gelu(_: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(x, approximate="tanh")
 
     code = sys.modules[type(model).__module__]
     with (
+        mock.patch.object(activations.FastGELUActivation, "forward", gelu),
         mock.patch.object(code, "torch", _Doubles()),
         mock.patch.object(rope, "torch", _Doubles()),
         mock.patch.object(torch.Tensor, "float", torch.Tensor.double),

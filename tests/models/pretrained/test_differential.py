@@ -316,7 +316,7 @@ HIT = {
     },
     "original_max_position_embeddings": 52,
 }
-#: The library's `gelu_fast` writes √(2/π) with ten digits, which this model magnifies 500 times.
+#: What the library's `gelu_fast` lacks of √(2/π), this model magnifies some 500 times.
 MAGNIFIED = {
     "model_type": "gemma3_text",
     "vocab_size": 5,
@@ -342,43 +342,11 @@ MAGNIFIED = {
     "rope_local_base_freq": 50.0,
     "rope_scaling": {"rope_type": "dynamic", "factor": 2},
 }
-#: In a norm of two features one logit is hit thirteen times as hard as the library's; in double
-#: precision the two agree to 10⁻¹³.
-NARROW = {
-    "model_type": "qwen3",
-    "vocab_size": 10,
-    "hidden_size": 2,
-    "intermediate_size": 12,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 1,
-    "num_key_value_heads": 1,
-    "max_position_embeddings": 8,
-    "rms_norm_eps": 1e-06,
-    "tie_word_embeddings": False,
-    "hidden_act": "gelu_new",
-    "bos_token_id": None,
-    "eos_token_id": None,
-    "pad_token_id": None,
-    "head_dim": 2,
-    "attention_bias": True,
-    "rope_theta": 10000.0,
-    "rope_scaling": {
-        "rope_type": "longrope",
-        "factor": 1.0,
-        "short_factor": [1.0],
-        "long_factor": [2.989078706847382],
-        "attention_factor": 1.3,
-    },
-}
 HARD = READING | {"length": 33, "pieces": [33], "padding": [0, 0], "side": "right", "seed": 99}
 
 
 @example(config=TWICE, reading=READING)
 @example(config=HIT, reading=HARD)
-@example(
-    config=NARROW,
-    reading=HARD | {"length": 64, "pieces": [64], "side": "left", "seed": 1},
-)
 @example(
     config=MAGNIFIED,
     reading=HARD | {"length": 32, "pieces": [32], "side": "left", "dtype": "float64", "seed": 2},
