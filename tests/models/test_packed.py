@@ -1,9 +1,14 @@
 """The law of packed texts: side by side in a row each is as by itself, for all positions."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 import torch
 
+from attention_book.attention import DynamicNtkScaling, LongRopeScaling, RopeScaling
 from attention_book.models import LanguageConfig, LanguageModel
+from attention_book.models.config import RotarySettings
 from attention_book.text import PackedBatch
 from attention_book.training import loss_per_token, packed_loss
 
@@ -70,6 +75,39 @@ def test_the_loss_is_the_mean_over_the_texts_by_themselves() -> None:
         loss_per_token(model(other), targets[:, 5:], mask[:, 5:]) * 2,
     ]
     torch.testing.assert_close(found, sum(losses) / 7)
+
+
+BY_LENGTH: dict[str, Callable[..., RopeScaling]] = {
+    "dynamic-ntk": partial(DynamicNtkScaling, factor=2.0, trained_length=6),
+    "longrope": partial(
+        LongRopeScaling, trained_length=6, short_factors=(1.0,) * 3, long_factors=(1.0, 2.0, 4.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("windowed", [False, True])
+@pytest.mark.parametrize("name", BY_LENGTH)
+def test_no_text_is_turned_by_the_length_of_its_row(name: str, windowed: bool) -> None:
+    """The kind: two short texts in a row beyond the trained length were read as long ones."""
+
+    def model_of(**length: int) -> LanguageModel:
+        by_length = RotarySettings(scaling=BY_LENGTH[name](**length))
+        if windowed:
+            return model_with("rotary", windows=(2, None), windowed_rotary=by_length)
+        return model_with("rotary", rotary=by_length)
+
+    free, fixed, (one, other, *_) = model_of(), model_of(length=8), texts()
+    row = torch.cat([one, other], dim=1)
+    documents = torch.tensor([[1, 1, 1, 1, 1, 2, 2, 2]])
+    beyond = "documents: expected one text in a row beyond 6 tokens, .* got several in row 0"
+    with pytest.raises(ValueError, match=beyond):
+        free(row, documents=documents)
+    with pytest.raises(ValueError, match=beyond):  # padding would count as text
+        free(row, documents=torch.tensor([[1] * 7 + [0]]))
+    torch.testing.assert_close(fixed(row, documents=documents)[:, 5:], fixed(other))
+    torch.testing.assert_close(free(row, documents=torch.ones_like(row)), free(row))
+    short = free(row[:, :6], documents=documents[:, :6])
+    torch.testing.assert_close(short[:, :5], free(one))
 
 
 def test_padding_and_numbers_together_are_refused() -> None:

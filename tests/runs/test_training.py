@@ -25,6 +25,7 @@ from attention_book.runs import (
     start,
     status,
 )
+from attention_book.runs import training as training_of_runs
 from attention_book.runs.building import open_material, prepare_material
 from attention_book.runs.checkpoints import Checkpoints
 from attention_book.runs.corpus import part_of
@@ -322,6 +323,23 @@ def test_without_any_whole_checkpoint_there_is_one_error(tmp_path, make) -> None
     with pytest.raises(CheckpointError, match="expected a checkpoint to go on from"):
         list(resume(folder))
     assert sorted((folder / "checkpoints").iterdir()) == names  # nothing was taken away
+
+
+def test_a_run_of_an_earlier_version_in_which_all_decays_is_refused(
+    tmp_path, make, monkeypatch
+) -> None:
+    """It was told of the shapes of parameter 10."""
+
+    def build_one_group(model, settings) -> torch.optim.Optimizer:
+        rate, decay = settings.learning_rate, settings.weight_decay
+        return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=True)
+
+    folder = tmp_path / "run"
+    with monkeypatch.context() as earlier:
+        earlier.setattr(training_of_runs, "build_optimizer", build_one_group)
+        until(start(make(weight_decay=0.1), folder), 5)
+    with pytest.raises(CheckpointError, match="weight_decay: expected decay of matrices alone"):
+        list(resume(folder))
 
 
 def test_what_nobody_listens_to_is_a_warning(tmp_path, make) -> None:

@@ -399,6 +399,11 @@ PHRASES = compiled(
         ("the state of this optimizer", "这个优化器的状态"),
         ("the state of an optimizer", "优化器的状态"),
         ("groups of {a} parameters", "各有 {a} 个参数的组"),
+        ("decay of matrices alone", "只衰减矩阵"),
+        (
+            "the run of an earlier version, in which gains and biases decay too",
+            "旧版本的训练，增益和偏置也一起衰减",
+        ),
         ("the shape of {a:w}, {b}", "{a} 的形状 {b}"),
         ("the shape {a} of {b:w}", "{b} 的形状 {a}"),
         ("the shapes {a} and {b} for {c:d} drafted words", "{c} 个草稿词的形状 {a} 和 {b}"),
@@ -416,6 +421,11 @@ PHRASES = compiled(
             "positions turn",
             "超过 {a} 个词元就没有填充：位置按文字的长度转动，填充会算成文字",
         ),
+        (
+            "one text in a row beyond {a:d} tokens, by whose length positions turn",
+            "超过 {a} 个词元的一行只有一段文字：位置按这段文字的长度转动",
+        ),
+        ("several in row {a:d}", "第 {a} 行有几段"),
         (r"/the axes (?P<a>\(.+?\))( with .+)?", "轴 {a}"),
         ("the values that were written", "写下的值"),
         ("the tensors that were written", "写下的张量"),
@@ -509,6 +519,11 @@ ADVICE = compiled(
             "read texts of one length together, or give the scaling a length",
             "请把一样长的文字放在一起读，或给缩放定下长度",
         ),
+        (
+            "pack shorter rows, or give the scaling a length",
+            "请把行装得短些，或给缩放定下长度",
+        ),
+        ("train it again from the beginning", "请从头训练"),
         ("rename type to rope_type", "把 type 改名为 rope_type"),
         (
             "nothing is downloaded here: if it is a name on a hub, {a:s} returns its folder",

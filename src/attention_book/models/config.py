@@ -15,7 +15,7 @@ from attention_book.attention import (
 from attention_book.attention.multi_head import check_divisible, checked_groups
 from attention_book.attention.positions.rotary import Pairing, RotaryPositions
 from attention_book.foundations.checks import check_positive, check_probability, check_sizes
-from attention_book.foundations.shapes import TokenMask
+from attention_book.foundations.shapes import TokenIds, TokenMask
 from attention_book.foundations.stored_settings import completed
 from attention_book.models.parts import FeedForwardKind, NormKind, NormOrder
 
@@ -238,20 +238,50 @@ class LayerConfig:
         >>> config = LayerConfig(positions="rotary", rotary=RotarySettings(scaling=dynamic))
         >>> config.check_padding(torch.tensor([[True, False]]))
         """
+        trained = self._outgrown(real.shape[1])
+        if trained is not None and not bool(real.all()):
+            row = int((~real).any(dim=1).nonzero()[0])
+            raise ValueError(
+                f"real: expected no padding beyond {trained} tokens, for it would count as text, "
+                f"by whose length positions turn, got some in row {row}; read texts of one length "
+                "together, or give the scaling a length"
+            )
+
+    def check_packed(self, documents: TokenIds) -> None:
+        """Check that positions do not turn by the length of a row in which several texts stand.
+
+        Args:
+            documents: Which text each token belongs to, (batch, token).
+
+        Raises:
+            ValueError: if they would, as where padding counts (:meth:`check_padding`).
+
+        >>> import torch
+        >>> dynamic = DynamicNtkScaling(factor=2.0, trained_length=2)
+        >>> config = LayerConfig(positions="rotary", rotary=RotarySettings(scaling=dynamic))
+        >>> config.check_packed(torch.tensor([[1, 2]]))
+        """
+        trained = self._outgrown(documents.shape[1])
+        several = documents != documents[:, :1]
+        if trained is not None and bool(several.any()):
+            row = int(several.any(dim=1).nonzero()[0])
+            raise ValueError(
+                f"documents: expected one text in a row beyond {trained} tokens, by whose length "
+                f"positions turn, got several in row {row}; pack shorter rows, or give the "
+                "scaling a length"
+            )
+
+    def _outgrown(self, length: int) -> int | None:
+        """Return the trained length that such a row exceeds, where positions turn by the row's."""
         if self.positions != "rotary":
-            return
+            return None
         for settings in (self.rotary, self.windowed_rotary or self.rotary):
             scaling = settings.scaling
             if not isinstance(scaling, DynamicNtkScaling | LongRopeScaling):
                 continue
-            known = scaling.length is not None or real.shape[1] <= scaling.trained_length
-            if not known and not bool(real.all()):
-                row = int((~real).any(dim=1).nonzero()[0])
-                raise ValueError(
-                    f"real: expected no padding beyond {scaling.trained_length} tokens, for it "
-                    "would count as text, by whose length positions turn, got some in row "
-                    f"{row}; read texts of one length together, or give the scaling a length"
-                )
+            if scaling.length is None and length > scaling.trained_length:
+                return scaling.trained_length
+        return None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values, for JSON."""

@@ -159,7 +159,8 @@ class LanguageModel(TiedModel):
             TypeError: if ``real`` is not boolean.
             ValueError: if it has another shape than the tokens, or padding would count as text:
                 :meth:`~attention_book.models.LayerConfig.check_padding`; if ``documents`` has
-                another shape, or comes with ``real``.
+                another shape, or comes with ``real``, or positions would turn by the row:
+                :meth:`~attention_book.models.LayerConfig.check_packed`.
         """
         causal = self.config.causal
         if documents is not None:
@@ -168,6 +169,7 @@ class LanguageModel(TiedModel):
                     f"documents: expected the tokens' shape {tuple(tokens.shape)} and no real, "
                     f"got {tuple(documents.shape)} and {'one' if real is not None else 'none'}"
                 )
+            self.config.check_packed(documents)
             x = self.stack.embed(tokens, places=places_within(documents))
             same = documents[:, None, :, None] == documents[:, None, None, :]
             apart: Logits = self.readout(self.stack.run(x, Visibility(mask=same), is_causal=causal))

@@ -306,10 +306,17 @@ def go_on_from(training: Training, stored: Stored) -> None:
     optimizer = training.stepper.optimizer
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     try:
+        if len(stored.about["optimizer"]["groups"]) == 1 < len(optimizer.param_groups):
+            raise CheckpointError(
+                "weight_decay: expected decay of matrices alone, got the run of an earlier "
+                "version, in which gains and biases decay too; train it again from the beginning"
+            )
         numbers = _random_numbers(training, below(_RANDOM, stored.tensors), stored)
         moments = _moments(below(_OPTIMIZER, stored.tensors), parameters)
         restore(optimizer, moments, stored.about["optimizer"])
         training.stepper.scaler.load_state_dict(stored.about["extra"]["scaler"])
+    except CheckpointError:
+        raise  # it says why itself
     except NOT_A_STATE as error:
         raise CheckpointError(
             f"expected the state of this optimizer, got another: {error}"
