@@ -4,10 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from attention_book.cli import language
 from attention_book.cli.errors import ExitCode
+from attention_book.cli.language import LearnedLanguage
 from attention_book.cli.reasons import has_english
+from attention_book.cli.write import Writing
+from attention_book.runs.building import build_decoder
+from attention_book.runs.language.codec import PieceCodec
+from attention_book.runs.language.settings import (
+    DecoderSettings,
+    LanguageSettings,
+    PieceSettings,
+)
 
 SMALL = (
     "--steps 4 --set model.config.d_model=16 --set model.config.num_heads=2 "
@@ -47,16 +57,55 @@ def test_it_writes_on_and_the_same_with_the_same_seed(trained: Path, say: Callab
 
 
 def test_streamed_is_written_at_once(trained: Path, say: Callable) -> None:
-    """The same draws: one text shown token by token, or the only one of a list."""
-    streamed = say(["write", "--seed", "3", "--max-tokens", "12", "the"])
+    """Shown token by token or whole: no draw has a choice among the one most probable token."""
     beams = say(["write", "--beam", "1", "--max-tokens", "12", "the"])
     greedy = say(["write", "--top-k", "1", "--max-tokens", "12", "the"])
-    assert streamed.out.endswith("\n")
+    assert greedy.out.endswith("\n")
     assert beams.out == greedy.out
     several = say(
         ["write", "--seed", "3", "--number", "4", "--top-k", "1", "--max-tokens", "12", "the"]
     )
     assert set(several.out.splitlines()) == {greedy.out.rstrip("\n")}
+
+
+def test_the_last_unknown_character_is_shown_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Streamed, it was taken for the first bytes of one and left out."""
+    codec = PieceCodec.learn(["春眠", "春风"], PieceSettings(unit="characters"))
+    model = DecoderSettings(config={"d_model": 32, "num_layers": 1})
+    found = LearnedLanguage(
+        name="poet",
+        model=build_decoder(model, codec),
+        codec=codec,
+        settings=LanguageSettings(model=model),
+    )
+    ids = codec.vocabulary.special_ids
+    told = []
+    for streams in (True, False):
+        writing = Writing(found, "春", found.prompt("春"), (), streams=streams)
+        for token in (*codec.numbers("春眠"), ids.eos):
+            writing.hear(torch.tensor([token]))
+        writing.finish()
+        told.append(capsys.readouterr().out)
+    assert told == ["春春\ufffd\n"] * 2
+
+
+def test_a_stop_ends_a_text_where_it_first_stands(trained: Path, say: Callable) -> None:
+    """The same draws: what is written with a stop is how the text without it begins."""
+    shorter = 0
+    for seed in map(str, range(1, 7)):
+        line = ["write", "--seed", seed, "--max-tokens", "16", "the cat"]
+        text = say(line).out
+        signs = [sign for sign in text[len("the cat") :] if sign.isascii() and sign.isalnum()]
+        if not signs:
+            continue
+        stop = signs[0]
+        stopped = say([*line, "--stop", stop]).out.rstrip("\n")
+        assert text.startswith(stopped)
+        assert stop in stopped[len("the cat") :]
+        shorter += len(stopped) < len(text.rstrip("\n"))
+    assert shorter
 
 
 def test_a_stop_ends_a_text(trained: Path, say: Callable) -> None:

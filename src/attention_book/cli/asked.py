@@ -8,13 +8,14 @@ from typing import Any
 
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import STANDARD_INPUT, text_of
-from attention_book.cli.language import folder_of_language, refuse_of_translators
+from attention_book.cli.language import refuse_of_translators
 from attention_book.cli.terminal import said, visible
 from attention_book.cli.translators import RUNS, check_recipe
 from attention_book.course.recipes import RECIPES
 from attention_book.runs.language.settings import (
     EMBEDDED,
     AnySettings,
+    DocumentSettings,
     LanguageSettings,
     settings_from_toml,
 )
@@ -82,15 +83,14 @@ def settings_asked_for(chosen: Mapping[str, Any]) -> AnySettings:
 
 def _of_language(chosen: Mapping[str, Any], given: AnySettings | None) -> bool:
     """Whether a line asks for a language model: by its task, its text, or its settings."""
-    if given is not None and chosen["task"] is not None:
+    if given is not None:
         task = given.TASK or "translation"
-        if task != chosen["task"]:
+        if chosen["task"] not in (None, task):
             raise Failure(
                 ExitCode.WRONG_LINE,
                 f"--task：设置文件里的是 {task}。",
                 f"--task: expected {task}, as the settings say, got {chosen['task']}",
             )
-    if given is not None:
         return isinstance(given, LanguageSettings)
     implied = chosen["text"] or chosen["corpus"] in EMBEDDED
     if implied and chosen["task"] == "translation":
@@ -266,19 +266,15 @@ def folder_asked_for(chosen: Mapping[str, Any], settings: AnySettings) -> Path:
     """Return the folder of the run: the one that is named, or one below ``runs``."""
     if chosen["folder"] is not None:
         return Path(chosen["folder"])
-    if isinstance(settings, LanguageSettings):
-        name = folder_of_language(chosen, settings)
-        return RUNS / (_safe(name) or "run")
     data = settings.data
-    if chosen["train"] or chosen["corpus"]:
-        stem = data.corpus or Path(data.train[0]).name.partition(".")[0]
+    stem = data.corpus or Path(data.train[0]).name.partition(".")[0]
+    if isinstance(data, DocumentSettings):
+        name = stem
+    elif chosen["train"] or chosen["corpus"]:
         name = f"{stem}-{data.source}-{data.target}"
     elif chosen["settings"] is not None:
         name = Path(chosen["settings"]).stem
     else:
         name = chosen["recipe"] or DEFAULT_RECIPE
-    return RUNS / (_safe(name) or "run")
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100]
+    safe = re.sub(r"[^\w.-]+", "-", name).strip(".-")[:100]
+    return RUNS / (safe or "run")

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from attention_book.cli.errors import ExitCode, Failure
 from attention_book.cli.export import pairs_of
 from attention_book.cli.files import STANDARD_INPUT, text_of, write_result
-from attention_book.cli.language import documents_of, learned_language
+from attention_book.cli.language import learned_language
 from attention_book.cli.progress import say_how_long
 from attention_book.cli.terminal import columns, fitted, said, spoken, tell, visible
 from attention_book.cli.translators import (
@@ -47,8 +47,10 @@ from attention_book.models.evaluating import evaluating, moved
 from attention_book.models.pretrained.load import SpecialTokensTwice
 from attention_book.models.pretrained.names import name_in_files
 from attention_book.runs.ddp import device_named
+from attention_book.runs.language.documents import read_documents
+from attention_book.runs.language.settings import DocumentSettings
 from attention_book.runs.loading import Which
-from attention_book.text import Batch, ParallelData, SentencePair
+from attention_book.text import Batch, CorpusError, ParallelData, SentencePair
 from attention_book.training import evaluate_loss
 
 _BATCH = 64
@@ -345,12 +347,19 @@ def look_into_run(
     Without a text it reads the first that was held out.
     """
     found = learned_language(run, checkpoint, device)
-    data = found.settings.data
-    texts = documents_of(data, "test") or documents_of(data, "train") if text is None else [text]
-    ids = found.prompt(texts[0])[:, : found.settings.model.context]
+    read = _first_document(found.settings.data) if text is None else text
+    ids = found.prompt(read)[:, : found.settings.model.context]
     tokens = ("<bos>", *found.codec.vocabulary.decode(ids[0, 1:].tolist()))
     family = said("语言模型", "language model")
     return found.name, _looked(found.model, ids, tokens, family, found.name)
+
+
+def _first_document(data: DocumentSettings) -> str:
+    """Return the first that was held out, or trained on where the text is too short for any."""
+    try:
+        return next(read_documents(data, "test"))
+    except CorpusError:
+        return next(read_documents(data))
 
 
 def _looked(

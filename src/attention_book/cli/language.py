@@ -1,13 +1,14 @@
 """Language models on the command line: their settings, their runs, and how good they are."""
 
 import itertools
+import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -18,7 +19,9 @@ from attention_book.decoding import sample
 from attention_book.models import LanguageModel
 from attention_book.models.evaluating import evaluating
 from attention_book.runs.batches import BatchPlan
+from attention_book.runs.corpus import Split
 from attention_book.runs.ddp import device_named
+from attention_book.runs.folder import RunFolder
 from attention_book.runs.language.codec import PieceCodec
 from attention_book.runs.language.documents import read_documents
 from attention_book.runs.language.packed import PackedCorpus, write_documents
@@ -27,6 +30,8 @@ from attention_book.runs.language.yardsticks import Copying, KneserNey, copying,
 from attention_book.runs.loading import Which, load_language_model
 from attention_book.text import BOS, CorpusError
 from attention_book.training import packed_loss
+
+Document = TypeVar("Document")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +79,8 @@ def learned_language(
 _ORDERS = (2, 3, 4)
 # Of a larger text the yardsticks read the beginning: they are to take seconds.
 _COUNTED, _COMPRESSED = 1_000_000, 8_000_000
+# With so many tokens of the training text it is compared what was copied.
+_COMPARED = 4_000_000
 # So many texts are written to see how much is copied, as people mostly sample.
 _WRITTEN, _TEMPERATURE, _TOP_P = 200, 0.8, 0.95
 # Beyond this share of whole texts a warning is due.
@@ -105,7 +112,7 @@ class Quality:
     in_part: bool
 
 
-def documents_of(data: DocumentSettings, split: Any) -> list[str]:
+def documents_of(data: DocumentSettings, split: Split) -> list[str]:
     """Return the documents of a part; of a corpus that is too small, maybe none."""
     try:
         return list(read_documents(data, split))
@@ -115,11 +122,23 @@ def documents_of(data: DocumentSettings, split: Any) -> list[str]:
         return []
 
 
-def quality(found: LearnedLanguage, train: Sequence[str], held_out: Sequence[str]) -> Quality:
-    """Measure a model, and the yardsticks on the same documents."""
+def quality(
+    found: LearnedLanguage,
+    known: Sequence[Sequence[int]],
+    train: Sequence[str],
+    held_out: Sequence[str],
+) -> Quality:
+    """Measure a model, and the yardsticks on the same documents.
+
+    Args:
+        found: The model.
+        known: The training documents as numbers, or the first of them.
+        train: The training documents.
+        held_out: Those to measure with.
+    """
     nats, tokens, num_bytes = loss_on(found, held_out)
     bits = _bits(nats, tokens, num_bytes)
-    counted = list(_beginning(found.codec.encode(list(train)), _COUNTED, len))
+    counted = list(_beginning(known, _COUNTED, len))
     held = [document for document in found.codec.encode(list(held_out)) if document]
     size = len(found.codec.vocabulary)
     losses = {
@@ -135,19 +154,21 @@ def quality(found: LearnedLanguage, train: Sequence[str], held_out: Sequence[str
         ngram_nats=losses[order],
         ngram_bits=_bits(losses[order], tokens, num_bytes),
         xz_bits=xz_bits_a_byte(_lines(compressed), _lines(held_out)),
-        in_part=min(len(counted), len(compressed)) < len(train),
+        in_part=len(counted) < len(known) or len(compressed) < len(train),
     )
 
 
 def _bits(nats: float, tokens: int, num_bytes: int) -> float:
-    return nats * tokens / num_bytes / torch.tensor(2.0).log().item()
+    return nats * tokens / num_bytes / math.log(2)
 
 
 def _lines(documents: Iterable[str]) -> str:
     return "".join(f"{document}\n" for document in documents)
 
 
-def _beginning(items: Iterable[Any], most: int, size: Any) -> Iterator[Any]:
+def _beginning(
+    items: Iterable[Document], most: int, size: Callable[[Document], int]
+) -> Iterator[Document]:
     total = 0
     for item in items:
         yield item
@@ -189,10 +210,12 @@ def result_of_language(folder: Path) -> str:
     found = learned_language(str(folder))
     train = documents_of(found.settings.data, "train")
     held_out = documents_of(found.settings.data, "test")
+    trained_on = PackedCorpus(RunFolder(folder).corpus("train"), found.settings.model.context)
+    known = list(_beginning(trained_on.documents(), _COMPARED, len))
     texts = written_by(found, _WRITTEN)
     told = [
-        *_quality_told(found, train, held_out),
-        *_copying_told(found, train, held_out, texts),
+        *_quality_told(found, known, train, held_out),
+        *_copying_told(found, known, held_out, texts),
         "",
         said("写出来的（没有挑选）：", "What it writes (not selected):"),
         *(f"  {shown(found.codec.text(text))}" for text in texts[:3]),
@@ -208,7 +231,10 @@ def shown(text: str) -> str:
 
 
 def _quality_told(
-    found: LearnedLanguage, train: Sequence[str], held_out: Sequence[str]
+    found: LearnedLanguage,
+    known: Sequence[Sequence[int]],
+    train: Sequence[str],
+    held_out: Sequence[str],
 ) -> Iterator[str]:
     if not held_out:
         yield said(
@@ -216,7 +242,7 @@ def _quality_told(
             "the text is too small to hold documents out: no score",
         )
         return
-    it = quality(found, train, held_out)
+    it = quality(found, known, train, held_out)
     yield said(
         f"在留出的 {it.num_documents} 段文本上（训练时没见过），越小越好：",
         f"On {it.num_documents} documents that the training has not seen; less is better:",
@@ -242,22 +268,21 @@ def _quality_told(
     if it.in_part:
         yield said(
             "  （n 元语法和 xz 只读了训练文本的开头）",
-            "  (n-grams and xz have read the beginning of the training text alone)",
+            "  (n-grams and xz have read only the beginning of the training text)",
         )
     if it.ngram_nats <= it.nats:
         yield said(
             "  数一数就比它好：多训练几步，或换个小些的模型。",
-            "  Counting does better: train for more steps, or a smaller model.",
+            "  Counting does better: train for more steps, or train a smaller model.",
         )
 
 
 def _copying_told(
     found: LearnedLanguage,
-    train: Sequence[str],
+    known: Sequence[Sequence[int]],
     held_out: Sequence[str],
     texts: Sequence[Sequence[int]],
 ) -> Iterator[str]:
-    known = list(_beginning(found.codec.encode(list(train)), 4 * _COUNTED, len))
     ours = copying([text for text in texts if text] or [[0]], known)
     beside = ""
     if held_out:
@@ -267,8 +292,8 @@ def _copying_told(
     yield said(
         f"照抄：写 {ours.num_texts} 段，{ours.whole} 段整段出自训练文本；"
         f"照抄的最长一串，中位数 {median} 个词元{beside}",
-        f"Copied: of {ours.num_texts} texts {ours.whole} stand whole in the training text; the "
-        f"longest run of each that stands there has a median of {median} tokens{beside}",
+        f"Copied: of {ours.num_texts} texts, {ours.whole} stand whole in the training text; the "
+        f"longest run that a text copies has {median} tokens in the median{beside}",
     )
     if ours.share > _TOO_MANY:
         yield said(
@@ -306,12 +331,6 @@ def _next(folder: Path, found: LearnedLanguage, train: Sequence[str]) -> Iterato
             f"训练文本常这样开头：{'、'.join(starts)}",
             f"Many of the training texts begin with: {', '.join(starts)}",
         )
-
-
-def folder_of_language(chosen: Mapping[str, Any], settings: LanguageSettings) -> str:
-    """Return the name of a run below ``runs``."""
-    data = settings.data
-    return data.corpus or Path(data.train[0]).name.partition(".")[0]
 
 
 def refuse_of_translators(chosen: Mapping[str, Any]) -> None:

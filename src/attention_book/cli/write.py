@@ -179,9 +179,11 @@ def write(
         [[best]] = beam_search(Continuation(found.model), prompt, real, width=beam, max_tokens=most)
         _say(begun + continued(found, prompt, best.ids))
         return
-    device_here = prompt.device
-    dice = torch.Generator(device_here)
-    dice.manual_seed(seed) if seed is not None else dice.seed()
+    dice = torch.Generator(prompt.device)
+    if seed is None:
+        dice.seed()
+    else:
+        dice.manual_seed(seed)
     ends = stopping(found, stop)
     writing = Writing(found, begun, prompt, ends, streams=number == 1)
     sample(
@@ -259,9 +261,9 @@ class Writing:
             if token != self._eos:
                 self._rows[row].append(token)
         if self._streams:
-            text = self._begun + continued(self._found, self._prompt, self._rows[0])
+            added = continued(self._found, self._prompt, self._rows[0])
             # Bytes that are no whole character yet wait for the rest of it.
-            self._show(text.rstrip("\ufffd"))
+            self._show(self._begun + added.rstrip("\ufffd"))
 
     def _show(self, text: str) -> None:
         new, self._shown = text[len(self._shown) :], text
@@ -269,10 +271,11 @@ class Writing:
 
     def finish(self) -> None:
         """End the line, or show all texts."""
+        texts = [self._begun + continued(self._found, self._prompt, row) for row in self._rows]
         if self._streams:
+            self._show(texts[0])  # with what has waited for its rest in vain
             click.echo()
             return
-        texts = [self._begun + continued(self._found, self._prompt, row) for row in self._rows]
         apart = any("\n" in text for text in texts)
         for number, text in enumerate(texts):
             if number and apart:

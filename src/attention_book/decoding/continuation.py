@@ -58,7 +58,8 @@ class Continuation(nn.Module):
         """Keep the language model; its special tokens are this one's."""
         super().__init__()
         self.model = model
-        self.pad, self.bos, self.eos = vars(special_ids(model)).values()
+        ids = special_ids(model)
+        self.pad, self.bos, self.eos = ids.pad, ids.bos, ids.eos
         self.ends = end_ids(model)
 
     def encode(self, source: SourceIds, source_mask: SourceMask) -> PromptState:

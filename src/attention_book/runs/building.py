@@ -337,10 +337,10 @@ def prepare_material(
         else:
             learned = learn_codec(settings.data, settings.text)
         write_whole(folder.codec, learned.to_json().encode())
-    codec = read_codec(folder)
+    codec = read_codec(folder, settings)
     splits: tuple[Split, ...] = ("train", "validation")
     for split in splits:
-        if not anew and _is_prepared(folder.corpus(split), codec):
+        if not anew and _is_prepared(folder.corpus(split), codec, _context(settings)):
             continue
         try:
             _prepare(folder.corpus(split), settings, split, codec)
@@ -366,9 +366,9 @@ def _name(settings: LanguageSettings) -> str:
 
 def open_material(folder: RunFolder) -> Material:
     """Open what :func:`prepare_material` has prepared."""
-    codec, validation = read_codec(folder), folder.corpus("validation")
     settings = folder.settings()
-    context = settings.model.context if isinstance(settings, LanguageSettings) else 0
+    codec, context = read_codec(folder, settings), _context(settings)
+    validation = folder.corpus("validation")
     return Material(
         codec,
         _opened(folder.corpus("train"), codec, context),
@@ -376,15 +376,20 @@ def open_material(folder: RunFolder) -> Material:
     )
 
 
-def _is_prepared(folder: Path, codec: Codec) -> bool:
+def _context(settings: AnySettings) -> int:
+    """Return how many tokens a row has; a translator's batches have no rows of one width."""
+    return settings.model.context if isinstance(settings, LanguageSettings) else 0
+
+
+def _is_prepared(folder: Path, codec: Codec, context: int) -> bool:
     try:
-        _opened(folder, codec)
+        _opened(folder, codec, context)
     except CorpusError:
         return False
     return True
 
 
-def _opened(folder: Path, codec: Codec, context: int = 1) -> PreparedCorpus | PackedCorpus:
+def _opened(folder: Path, codec: Codec, context: int) -> PreparedCorpus | PackedCorpus:
     corpus: PreparedCorpus | PackedCorpus
     if isinstance(codec, PieceCodec):
         corpus = PackedCorpus(folder, context)
@@ -403,9 +408,9 @@ def _opened(folder: Path, codec: Codec, context: int = 1) -> PreparedCorpus | Pa
     return corpus
 
 
-def read_codec(folder: RunFolder) -> Codec:
-    """Return the codec of a run: a translator's, or a language model's."""
-    kind = PieceCodec if isinstance(folder.settings(), LanguageSettings) else TextCodec
+def read_codec(folder: RunFolder, settings: AnySettings) -> Codec:
+    """Return the codec of a run with these settings: a translator's, or a language model's."""
+    kind = PieceCodec if isinstance(settings, LanguageSettings) else TextCodec
     try:
         return kind.from_json(folder.codec.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

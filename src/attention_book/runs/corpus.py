@@ -22,8 +22,8 @@ Line = tuple[str, str]
 #: Is told "path:line: reason" of a line that is left out; or raises.
 Complain = Callable[[str], None]
 
-# A longer line is no sentence, but a file of something else; it is not read into memory.
-_LONGEST = 1 << 20
+#: A longer line is no sentence, but a file of something else; it is not read into memory.
+LONGEST = 1 << 20
 # So many bad lines are named.
 _NAMED = 5
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
@@ -106,7 +106,7 @@ def read_files(paths: tuple[str, ...], complain: Complain) -> Iterator[Line]:
     [('Go.', 'Va !')] 1
     """
     if len(paths) == 1:
-        return columns(_lines(paths[0]), paths[0], complain)
+        return columns(raw_lines(paths[0]), paths[0], complain)
     return _side_by_side(paths[0], paths[1], complain)
 
 
@@ -117,7 +117,7 @@ def columns(lines: Iterable[bytes], path: str, complain: Complain) -> Iterator[L
     ('Go.', 'Va !')
     """
     for number, line in enumerate(lines, start=1):
-        found = _too_long(line, number) or columns_of(line, number)
+        found = too_long(line, number) or columns_of(line, number)
         if isinstance(found, Problem):
             complain(f"{path}:{number}: {found.reason}")
             continue
@@ -131,7 +131,7 @@ def columns(lines: Iterable[bytes], path: str, complain: Complain) -> Iterator[L
 
 def _side_by_side(left: str, right: str, complain: Complain) -> Iterator[Line]:
     """Return the lines of two files; one that is bad on either side is left out on both."""
-    both = itertools.zip_longest(_lines(left), _lines(right))
+    both = itertools.zip_longest(raw_lines(left), raw_lines(right))
     for number, lines in enumerate(both, start=1):
         if None in lines:
             short, long = (left, right) if lines[0] is None else (right, left)
@@ -149,29 +149,30 @@ def _side_by_side(left: str, right: str, complain: Complain) -> Iterator[Line]:
 
 
 def _sentence(line: bytes, number: int) -> str | Problem:
-    found = _too_long(line, number) or text_of(line, number)
+    found = too_long(line, number) or text_of(line, number)
     if isinstance(found, Problem):
         return found
     # Some sentences have a tab where they should have a blank.
     return found.replace("\t", " ").strip() or Problem(number, "expected a sentence, got none")
 
 
-def _too_long(line: bytes, number: int) -> Problem | None:
-    if len(line) <= _LONGEST:
+def too_long(line: bytes, number: int) -> Problem | None:
+    """Return what is wrong with a line that is longer than any sentence or document."""
+    if len(line) <= LONGEST:
         return None
-    return Problem(number, f"expected a line of at most {_LONGEST} bytes, got more")
+    return Problem(number, f"expected a line of at most {LONGEST} bytes, got more")
 
 
-def _lines(path: str) -> Iterator[bytes]:
+def raw_lines(path: str) -> Iterator[bytes]:
     """Return the lines of a file; of one that is far too long, the beginning."""
     try:
         with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            line = file.readline(_LONGEST + 1).removeprefix(_MARK)
+            line = file.readline(LONGEST + 1).removeprefix(_MARK)
             while line:
                 yield line
-                while len(line) > _LONGEST and not line.endswith(b"\n"):
-                    line = file.readline(_LONGEST + 1)
-                line = file.readline(_LONGEST + 1)
+                while len(line) > LONGEST and not line.endswith(b"\n"):
+                    line = file.readline(LONGEST + 1)
+                line = file.readline(LONGEST + 1)
     except (OSError, EOFError, zlib.error, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CorpusError(f"{path}: cannot be read: {reason}") from error

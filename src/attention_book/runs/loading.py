@@ -153,7 +153,7 @@ def _load(folder: str | Path, which: Which | None) -> _Loaded:
     run = RunFolder(folder)
     settings = run.settings()
     found, path = _choose(run, which)
-    codec = read_codec(run)
+    codec = read_codec(run, settings)
     try:
         _check_fits(path, settings, codec)
         with drawn_from(settings.training.seed):

@@ -2,12 +2,11 @@
 
 import gzip
 import itertools
-import zlib
 from collections.abc import Iterable, Iterator
 from importlib.resources import files
 
 from attention_book.foundations.languages import short_code
-from attention_book.runs.corpus import Split, part_of, read_lines
+from attention_book.runs.corpus import LONGEST, Split, part_of, raw_lines, read_lines, too_long
 from attention_book.runs.language.settings import EMBEDDED, Documents, DocumentSettings
 from attention_book.runs.settings import DataSettings, one_of
 from attention_book.text import CorpusError, Problem
@@ -16,12 +15,8 @@ from attention_book.text.pairs import text_of
 
 #: Fewer documents are no corpus: nothing could be held out to measure with.
 FEWEST = 20
-# A longer line, or paragraph, is no document but a file of something else.
-_LONGEST = 1 << 20
-_MARK = b"\xef\xbb\xbf"
 # By so many lines it is decided whether blank lines part a file.
 _LOOKED_AT = 2000
-_OTHERS = {"en": "fr", "fr": "en", "zh": "en"}
 
 
 def embedded_text(name: str) -> list[str]:
@@ -90,7 +85,7 @@ def _one_side(settings: DocumentSettings, split: Split) -> Iterator[str]:
             raise ValueError(f"language: expected {expected} for {name}, got {language!r}")
         other: str = next(each for each in pair if each != short_code(language))
     else:
-        other = _OTHERS.get(short_code(language), "en")
+        other = "fr" if short_code(language) == "en" else "en"
     data = DataSettings(corpus=name, source=language, target=other, held_out=settings.held_out)
     return iter(dict.fromkeys(source for source, _ in read_lines(data, split)))
 
@@ -112,10 +107,9 @@ def _parted(lines: Iterator[str], path: str, kind: Documents) -> Iterator[str]:
     for blank, group in itertools.groupby(everything, key=lambda line: not line.strip()):
         if not blank:
             paragraph = "\n".join(line.rstrip() for line in group)
-            if len(paragraph) > _LONGEST:
+            if len(paragraph) > LONGEST:
                 raise CorpusError(
-                    f"{path}: expected paragraphs of at most {_LONGEST} characters, got a longer "
-                    "one"
+                    f"{path}: expected paragraphs of at most {LONGEST} characters, got a longer one"
                 )
             yield paragraph
 
@@ -132,27 +126,11 @@ def _lines(path: str) -> Iterator[str]:
     Raises:
         CorpusError: if there is something else in it.
     """
-    for number, line in enumerate(_raw(path), start=1):
-        if len(line) > _LONGEST:
-            raise CorpusError(
-                f"{path}:{number}: expected a line of at most {_LONGEST} bytes, got more"
-            )
-        text = text_of(line, number)
+    for number, line in enumerate(raw_lines(path), start=1):
+        text = too_long(line, number) or text_of(line, number)
         if isinstance(text, Problem):
             raise CorpusError(f"{path}:{number}: {text.reason}")
         yield text
-
-
-def _raw(path: str) -> Iterator[bytes]:
-    try:
-        with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
-            line = file.readline(_LONGEST + 1).removeprefix(_MARK)
-            while line:
-                yield line
-                line = file.readline(_LONGEST + 1)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CorpusError(f"{path}: cannot be read: {reason}") from error
 
 
 def check_enough(documents: Iterable[str], name: str) -> None:
