@@ -269,7 +269,6 @@ PHRASES = compiled(
         ("that of two languages", "两种语言的"),
         ("that of a language model", "语言模型的"),
         ("a text", "文本"),
-        ("pieces in JSON", "JSON 格式的词元表"),
         ("prepared documents", "准备好的文本"),
         ("from 1 to {a}", "从 1 到 {a}"),
         ("prompts of one length", "一样长的开头"),

@@ -4,10 +4,10 @@ import hashlib
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from random import Random
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from attention_book.foundations.environment import from_extra
 from attention_book.foundations.languages import short_code, written_as
@@ -221,6 +221,7 @@ class Subwords:
 
 #: One language of a codec.
 Side = Words | Subwords
+Made = TypeVar("Made")
 
 
 def piece_vocabulary(tokenizer: SubwordTokenizer) -> Vocabulary:
@@ -450,16 +451,7 @@ class TextCodec:
         >>> TextCodec.from_json(codec.to_json()).digest == codec.digest
         True
         """
-        try:
-            content = json.loads(text)
-            json.dumps(content, ensure_ascii=False).encode()  # no half characters
-            found = content["format"]
-            codec = cls._from_content(content) if found == _FORMAT else None
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise ValueError(f"text: expected a codec in JSON, got {text[:40]!r}") from error
-        if codec is None:
-            raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
-        return codec
+        return read_json(text, _FORMAT, cls._from_content)
 
     @classmethod
     def _from_content(cls, content: Mapping[str, Any]) -> "TextCodec":
@@ -475,6 +467,29 @@ class TextCodec:
         if len(kept) != (1 if settings.shared else 2):
             raise ValueError(f"sides: expected one if shared, otherwise two, got {len(kept)}")
         return cls(settings, languages, _subwords(_spellings(settings, languages), kept))
+
+
+def read_json(text: str, kind: str, build: Callable[[dict[str, Any]], Made]) -> Made:
+    """Return the codec that a text in JSON describes.
+
+    Args:
+        text: What a codec's ``to_json`` wrote.
+        kind: Its format.
+        build: Makes the codec of what the text says.
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    try:
+        content = json.loads(text)
+        json.dumps(content, ensure_ascii=False).encode()  # no half characters
+        found = content["format"]
+        codec = build(content) if found == kind else None
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError(f"text: expected a codec in JSON, got {text[:40]!r}") from error
+    if codec is None:
+        raise ValueError(f"format: expected {kind!r}, got {found!r}")
+    return codec
 
 
 def _spellings(settings: TextSettings, languages: tuple[str, str]) -> tuple[Spelling, Spelling]:

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from types import MappingProxyType, UnionType
@@ -87,6 +87,29 @@ def _written(annotation: Any) -> str:
 #: The corpora with a name, each of which knows its languages and splits.
 CORPORA = ("grammar", "phrasebook", "tatoeba-eng-fra", "multi30k-en-de", "multi30k-en-fr")
 
+
+def check_corpus(data: Any, names: Iterable[str]) -> None:
+    """Check what any corpus says of itself: its name or files, and how much of it is read.
+
+    Args:
+        data: The settings, which have ``corpus``, ``train``, ``validation``, ``test``,
+            ``num_train`` and ``held_out``.
+        names: The corpora that have a name.
+    """
+    files = (data.train, data.validation, data.test)
+    if (data.corpus is None) != bool(data.train) or (data.corpus and any(files)):
+        raise ValueError(
+            f"corpus, train: expected a corpus by name or files of your own, "
+            f"got {data.corpus!r} and {data.train}"
+        )
+    if data.corpus is not None:
+        one_of("corpus", data.corpus, names)
+    if not 0 < data.held_out < 0.5:
+        raise ValueError(f"held_out: expected a share below a half, got {data.held_out}")
+    if data.num_train is not None:
+        check_sizes(num_train=data.num_train)
+
+
 OnProblem = Literal["raise", "skip"]
 
 
@@ -130,25 +153,14 @@ class DataSettings:
 
     def __post_init__(self) -> None:
         """Refuse now what would fail after minutes of training."""
-        files = (self.train, self.validation, self.test)
-        if (self.corpus is None) != bool(self.train) or (self.corpus and any(files)):
-            raise ValueError(
-                f"corpus, train: expected a corpus by name or files of your own, "
-                f"got {self.corpus!r} and {self.train}"
-            )
-        if self.corpus is not None:
-            one_of("corpus", self.corpus, CORPORA)
+        check_corpus(self, CORPORA)
         for name in ("train", "validation", "test"):
             if len(getattr(self, name)) > 2:
                 raise ValueError(
                     f"{name}: expected one file or two, got {len(getattr(self, name))}"
                 )
         one_of("on_problem", self.on_problem, get_args(OnProblem))
-        if not 0 < self.held_out < 0.5:
-            raise ValueError(f"held_out: expected a share below a half, got {self.held_out}")
         check_sizes(max_tokens=self.max_tokens)
-        if self.num_train is not None:
-            check_sizes(num_train=self.num_train)
 
 
 Unit = Literal["words", "subwords"]
@@ -198,6 +210,25 @@ FROM_THE_TEXT = {"source_vocabulary", "target_vocabulary", "bos", "eos", "pad"}
 LARGEST = 1_000_000
 
 
+def checked_config(
+    config: Mapping[str, Any], kind: type[Any], not_settings: Set[str]
+) -> Mapping[str, Any]:
+    """Return what a file says of a model, checked against its fields, and no longer changed.
+
+    Args:
+        config: Names, and values.
+        kind: The configuration that a model is built from.
+        not_settings: Those of its fields that follow from the text.
+    """
+    kinds = get_type_hints(kind)
+    known_names("config", config, kinds.keys() - not_settings)
+    for name, value in config.items():
+        check_type(name, value, kinds[name])
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ValueError(f"{name}: expected at most {LARGEST}, got {value}")
+    return MappingProxyType(dict(config))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
     """Which model, with which sizes.
@@ -222,13 +253,8 @@ class ModelSettings:
     def __post_init__(self) -> None:
         """Build a model's settings once, so that what is wrong in them is seen now."""
         one_of("kind", self.kind, tuple(CONFIGS))
-        kinds = get_type_hints(CONFIGS[self.kind])
-        known_names("config", self.config, kinds.keys() - FROM_THE_TEXT)
-        for name, value in self.config.items():
-            check_type(name, value, kinds[name])
-            if isinstance(value, int) and abs(value) > LARGEST:
-                raise ValueError(f"{name}: expected at most {LARGEST}, got {value}")
-        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        found = checked_config(self.config, CONFIGS[self.kind], FROM_THE_TEXT)
+        object.__setattr__(self, "config", found)
         self.model_config(source_vocabulary=9, target_vocabulary=9)
 
     def model_config(self, *, source_vocabulary: int, target_vocabulary: int) -> Config:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from attention_book.runs.codec import SAMPLE, piece_vocabulary
+from attention_book.runs.codec import SAMPLE, piece_vocabulary, read_json
 from attention_book.runs.language.settings import LanguageSettings, PieceSettings
 from attention_book.text import SPECIALS, SubwordTokenizer, Vocabulary
 from attention_book.text.tokens import without_blanks_between_words, without_halves
@@ -134,16 +134,7 @@ class PieceCodec:
         >>> PieceCodec.from_json(codec.to_json()).digest == codec.digest
         True
         """
-        try:
-            content = json.loads(text)
-            json.dumps(content, ensure_ascii=False).encode()  # no half characters
-            found = content["format"]
-            codec = cls._from_content(content) if found == _FORMAT else None
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            raise ValueError(f"text: expected pieces in JSON, got {text[:40]!r}") from error
-        if codec is None:
-            raise ValueError(f"format: expected {_FORMAT!r}, got {found!r}")
-        return codec
+        return read_json(text, _FORMAT, cls._from_content)
 
     @classmethod
     def _from_content(cls, content: dict[str, Any]) -> "PieceCodec":

@@ -2,21 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args
 
 from attention_book.foundations.checks import check_sizes
 from attention_book.models import LanguageConfig
 from attention_book.runs.settings import (
     CORPORA,
     EITHER,
-    LARGEST,
     NUM_BYTES,
     RunSettings,
     StoredSettings,
     TrainingSettings,
-    check_type,
-    known_names,
+    check_corpus,
+    checked_config,
     one_of,
     parsed,
 )
@@ -60,19 +58,8 @@ class DocumentSettings:
 
     def __post_init__(self) -> None:
         """Refuse now what would fail after minutes of training."""
-        files = (self.train, self.validation, self.test)
-        if (self.corpus is None) != bool(self.train) or (self.corpus and any(files)):
-            raise ValueError(
-                f"corpus, train: expected a corpus by name or files of your own, "
-                f"got {self.corpus!r} and {self.train}"
-            )
-        if self.corpus is not None:
-            one_of("corpus", self.corpus, TEXTS)
+        check_corpus(self, TEXTS)
         one_of("documents", self.documents, get_args(Documents))
-        if not 0 < self.held_out < 0.5:
-            raise ValueError(f"held_out: expected a share below a half, got {self.held_out}")
-        if self.num_train is not None:
-            check_sizes(num_train=self.num_train)
 
 
 Unit = Literal["auto", "characters", "subwords"]
@@ -134,16 +121,11 @@ class DecoderSettings:
 
     def __post_init__(self) -> None:
         """Build a model's settings once, so that what is wrong in them is seen now."""
-        kinds = get_type_hints(LanguageConfig)
-        known_names("config", self.config, kinds.keys() - _FROM_THE_TEXT)
-        for name, value in self.config.items():
-            check_type(name, value, kinds[name])
-            if isinstance(value, int) and abs(value) > LARGEST:
-                raise ValueError(f"{name}: expected at most {LARGEST}, got {value}")
+        found = checked_config(self.config, LanguageConfig, _FROM_THE_TEXT)
         check_sizes(context=self.context)
         if self.context < 2:
             raise ValueError(f"context: expected 2 or more, got {self.context}")
-        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        object.__setattr__(self, "config", found)
         self.model_config(vocabulary=9)
 
     def model_config(self, *, vocabulary: int) -> LanguageConfig:
