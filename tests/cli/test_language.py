@@ -128,6 +128,18 @@ def test_a_translator_is_not_written_with_nor_a_language_model_translated_with(
     assert "runs/: expected a run, got none" in found.err
 
 
+def test_what_is_written_ends_where_learned_positions_do(trained: Path, say: Callable) -> None:
+    """It ended as an unexpected error, for a position without a vector."""
+    learned = [*SMALL.split(), "--set", 'model.config.positions="learned"', "--folder", "learned"]
+    assert say(["train", "--text", "text.txt", *learned]).code == 0
+    for how in ("--seed 1", "--seed 2 --number 3", "--beam 2"):
+        found = say(["write", "--run", "learned", *how.split(), "--max-tokens", "99", "the cat"])
+        assert found.code == 0, found.err
+    long = say(["write", "--run", "learned", "the cat " * 30])
+    assert long.code == ExitCode.DATA
+    assert "BEGINNING: expected at most 24 tokens, got" in long.err
+
+
 def test_the_settings_that_are_printed_are_those_that_are_read(
     trained: Path, say: Callable
 ) -> None:

@@ -293,7 +293,7 @@ def _copying_told(
         f"照抄：写 {ours.num_texts} 段，{ours.whole} 段整段出自训练文本；"
         f"照抄的最长一串，中位数 {median} 个词元{beside}",
         f"Copied: of {ours.num_texts} texts, {ours.whole} stand whole in the training text; the "
-        f"longest run that a text copies has {median} tokens in the median{beside}",
+        f"median length of the longest copied run, in tokens: {median}{beside}",
     )
     if ours.share > _TOO_MANY:
         yield said(
@@ -305,7 +305,7 @@ def _copying_told(
 def _beside(theirs: Copying) -> str:
     return said(
         f"（留出的文本：{theirs.num_texts} 段里 {theirs.whole} 段，{theirs.longest:g} 个）",
-        f" (held-out ones: {theirs.whole} of {theirs.num_texts}, {theirs.longest:g})",
+        f" (held-out texts: {theirs.whole} of {theirs.num_texts}, {theirs.longest:g})",
     )
 
 

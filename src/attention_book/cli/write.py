@@ -23,11 +23,12 @@ _TEXT = Bilingual(
     给一个开头，它一个词一个词地写到结束；不给开头就从头写。用 attention-book train --task language
     训练的模型才会写。温度、top-k、top-p、min-p 决定抽词时敢不敢冒险；--beam 不抽，找最可能的。
     """,
-    """Let a language model go on with a text.
+    """Let a language model continue a text.
 
-    Give it a beginning, and it writes on word by word until it ends; without one it begins by
-    itself. It takes a model of attention-book train --task language. Temperature, top-k, top-p
-    and min-p say how daring the draws are; --beam draws nothing, and looks for the most probable.
+    Give it a beginning, and it writes on word by word until the text ends; without one it starts
+    from nothing. The model is one that attention-book train --task language has trained.
+    Temperature, top-k, top-p and min-p set how daring the draws are; with --beam nothing is drawn,
+    and the most probable continuation is searched for.
     """,
 )
 _EXAMPLES = (
@@ -166,14 +167,17 @@ def write(
     found = learned_language(run, checkpoint, device)
     begun = clean(text_of("-") if beginning == "-" else beginning or "").strip()
     prompt = found.prompt(begun)
-    if prompt.shape[1] > MOST_TOKENS:
+    longest = longest_prompt(found)
+    if prompt.shape[1] > longest:
         raise Failure(
             ExitCode.DATA,
-            f"开头有 {prompt.shape[1]} 个词元，最多 {MOST_TOKENS} 个。",
-            f"BEGINNING: expected at most {MOST_TOKENS} tokens, got {prompt.shape[1]}",
+            f"开头有 {prompt.shape[1]} 个词元，最多 {longest} 个。",
+            f"BEGINNING: expected at most {longest} tokens, got {prompt.shape[1]}",
         )
     note_unknown_characters(found, begun)
     most = max_tokens or found.settings.model.context
+    if found.model.config.positions == "learned":  # the last token is not read
+        most = min(most, found.model.config.max_positions - prompt.shape[1] + 1)
     if beam is not None:
         real = torch.ones_like(prompt, dtype=torch.bool)
         [[best]] = beam_search(Continuation(found.model), prompt, real, width=beam, max_tokens=most)
@@ -199,6 +203,12 @@ def write(
         generator=dice,
     )
     writing.finish()
+
+
+def longest_prompt(found: LearnedLanguage) -> int:
+    """Return how many tokens a prompt may have; learned positions come to an end."""
+    config = found.model.config
+    return min(MOST_TOKENS, config.max_positions) if config.positions == "learned" else MOST_TOKENS
 
 
 def stopping(found: LearnedLanguage, texts: tuple[str, ...]) -> tuple[int, ...]:
