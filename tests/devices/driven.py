@@ -384,6 +384,17 @@ def parts() -> None:
     mixture.rebalance(routing.load())
 
 
+def _mixed(num_experts: int) -> None:
+    sizes: dict[str, Any] = {"d_model": 16, "d_ff": 8, "num_chosen": 3}
+    mixture = there(lambda: M.MixtureOfExperts(num_experts=num_experts, **sizes))
+    back(mixture(floats(2, 5, 16)))
+    mixture.rebalance(mixture.route(floats(2, 5, 16)).load())
+
+
+for _size in (4, 9):
+    DRIVERS[f"mixture {_size}"] = lambda a=_size: _mixed(a)
+
+
 @drive
 def hidden_words() -> None:
     words = X.Vocabulary.build([tuple("abcdefgh"), (X.MASK,)])

@@ -93,6 +93,11 @@ def test_a_step_of_several_batches_waits_once(found) -> None:
     assert waits(found, "fit accumulated 3", "fit accumulated 7") == 2  # one step, then three
 
 
+def test_a_mixture_of_experts_waits_once_however_many_they_are(found) -> None:
+    for name in ("mixture 4", "mixture 9"):
+        assert list(found[name]["waits"].values()) == [1]
+
+
 def test_a_recorded_step_never_waits(found) -> None:
     waits = found["recorded"]["waits"]
     assert not [place for place in waits if not place.startswith(("the caller", "attention/posit"))]

@@ -62,10 +62,15 @@ class Routing:
         chosen = scores.gather(-1, experts)
         return cls(experts, chosen / chosen.sum(dim=-1, keepdim=True), scores)
 
+    def counts(self) -> Int[Tensor, " expert"]:
+        """Return how many choices fell on each expert."""
+        chosen = self.experts.flatten()
+        none = chosen.new_zeros(self.scores.shape[-1])
+        return none.index_add(0, chosen, torch.ones_like(chosen))  # bincount waits for the device
+
     def load(self) -> Float[Tensor, " expert"]:
         """Return the share of all choices that fell on each expert; 1/E each is balance."""
-        num_experts = self.scores.shape[-1]
-        return torch.bincount(self.experts.flatten(), minlength=num_experts) / self.experts.numel()
+        return self.counts() / self.experts.numel()
 
     def balance_loss(self) -> Float[Tensor, ""]:
         """Return what is smallest, 1, when all experts have the same load.
@@ -168,14 +173,12 @@ class MixtureOfExperts(ResettableLayer):
             ValueError: if the vectors are not ``d_model`` long.
         """
         routing = self.route(x)
-        tokens = x.flatten(0, -2)
-        chosen, weights = routing.experts.flatten(0, -2), routing.weights.flatten(0, -2)
-        output = torch.zeros_like(tokens)
-        for number, expert in enumerate(self.experts):
-            token, place = (chosen == number).nonzero(as_tuple=True)
-            weighed = weights[token, place, None] * expert(tokens[token])
-            output = output.index_add(0, token, weighed)
-        return output.view_as(x)
+        order = routing.experts.flatten().argsort(stable=True)  # an expert's choices side by side
+        tokens = x.flatten(0, -2)[order // self.num_chosen]
+        parts = tokens.split(routing.counts().tolist())  # the one wait for the device
+        found = torch.cat([expert(part) for expert, part in zip(self.experts, parts, strict=True)])
+        found = found[order.argsort()].view(*routing.experts.shape, self.d_model)
+        return (routing.weights[..., None] * found).sum(dim=-2)
 
     @torch.no_grad()
     def rebalance(self, load: Float[Tensor, " expert"], *, speed: float = 0.001) -> None:
