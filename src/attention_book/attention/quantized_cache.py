@@ -79,7 +79,7 @@ def quantize(
 
     A group is ``group_size`` numbers, of a channel (a feature at so many tokens in a row) or of a
     token; the levels go from its smallest number to its largest, which both stay what they are.
-    Beside the codes a group keeps two numbers of the type of x. Liu et al. (2024), section 2.
+    Beside the codes a group keeps two numbers of the type of x. Liu et al. (2024), "KIVI".
 
     Args:
         x: (\\*batch, token, feature).

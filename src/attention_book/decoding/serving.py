@@ -390,10 +390,10 @@ def serve(
     now, prefix = 0.0, 0
     guesses = drafts.guesses if drafts else 0
 
-    def taken(readers: Sequence[_Reader]) -> int:
+    def taken(those: Sequence[_Reader]) -> int:
         if memory is None:
             return 0
-        return sum(memory.taken(each.length + each.guessed(guesses)) for each in readers)
+        return sum(memory.taken(each.length + each.guessed(guesses)) for each in those)
 
     while coming or waiting or batch:
         if not waiting and not batch:
