@@ -7,15 +7,13 @@ as it is, four times as wide, or cut into eight experts of which a token uses tw
 the file has already, of the same settings, is not trained again. About six minutes on a free core.
 """
 
-import argparse
-import json
 import time
+from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import torch
-from record_scaling import as_text, made
+from small_trainings import asked, record_missing
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -33,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "experts, bias": {"d_ff": 64, "balance": "bias"},
     "experts, loss": {"d_ff": 64, "balance": "loss"},
 }
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "sentences": 4000, "held": 500, "context": 48, "batch": 8, "steps": 400, "warmup": 40,
     "learning_rate": 0.01, "num_experts": 8, "num_chosen": 2, "speed": 0.003, "weight": 0.01,
 }  # fmt: skip
@@ -41,48 +39,29 @@ SETTINGS = {
 
 def main() -> None:
     """Train what is missing, and write the record after each training."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("to", type=Path, help="the file of the record")
-    to = parser.parse_args().to
-    torch.set_num_threads(1)
-    record: dict[str, Any] = {
-        "name": to.stem,
-        "command": f"python scripts/record_experts.py {to.name}",
-        "made": made(),
-        "settings": SETTINGS,
-        "runs": [],
-    }
-    if to.exists():
-        before = json.loads(to.read_text(encoding="utf-8"))
-        if before["settings"] != SETTINGS:
-            raise SystemExit(f"{to} was made with other settings: name another file")
-        record["runs"] = before["runs"]
-    done = {(run["kind"], run["seed"]) for run in record["runs"]}
-    letters, text, held = _text()
-    for seed, kind in product(SEEDS, KINDS):
-        if (kind, seed) not in done:
-            record["runs"].append(_trained(letters, text, held, kind, seed))
-            to.write_text(as_text(record), encoding="utf-8")
-            print(record["runs"][-1], flush=True)
+    record_missing(
+        asked(__doc__).to,
+        command="python scripts/record_experts.py",
+        settings=SETTINGS,
+        names=("seed", "kind"),
+        grid=product(SEEDS, KINDS),
+        train=partial(_trained, *_text()),
+    )
 
 
 def _text() -> tuple[int, Tensor, Tensor]:
     set_seed(42)
     sentences = [each.text("en") for each in generate(SETTINGS["sentences"])]
-    first, last = ("\n".join(part) for part in _split(sentences))
+    at = len(sentences) - SETTINGS["held"]
+    first, last = ("\n".join(part) for part in (sentences[:at], sentences[at:]))
     letters = sorted({*first, *last})
     number = {letter: i for i, letter in enumerate(letters)}
     text, held = (torch.tensor([number[each] for each in part]) for part in (first, last))
     return len(letters), text, held
 
 
-def _split(sentences: list[str]) -> tuple[list[str], list[str]]:
-    at = len(sentences) - int(SETTINGS["held"])
-    return sentences[:at], sentences[at:]
-
-
 def _cut(text: Tensor, starts: Tensor) -> Tensor:
-    return text[starts[:, None] + torch.arange(int(SETTINGS["context"]) + 1)]
+    return text[starts[:, None] + torch.arange(SETTINGS["context"] + 1)]
 
 
 def _loss(model: nn.Module, pieces: Tensor) -> Tensor:
@@ -108,15 +87,15 @@ def _trained(letters: int, text: Tensor, held: Tensor, kind: str, seed: int) -> 
             )
             layer.feed_forward = mixture
             mixtures.append(mixture)
-    steps = int(SETTINGS["steps"])
+    steps = SETTINGS["steps"]
     adam = torch.optim.Adam(
         model.parameters(), lr=SETTINGS["learning_rate"], betas=(0.9, 0.98), fused=True
     )
-    schedule = linear_schedule(num_steps=steps + 1, warmup=int(SETTINGS["warmup"]))
+    schedule = linear_schedule(num_steps=steps + 1, warmup=SETTINGS["warmup"])
     set_seed(seed)  # all kinds read the same pieces
 
     def loss() -> Tensor:
-        starts = torch.randint(len(text) - int(SETTINGS["context"]) - 1, (SETTINGS["batch"],))
+        starts = torch.randint(len(text) - SETTINGS["context"] - 1, (SETTINGS["batch"],))
         found = _loss(model, _cut(text, starts))
         if how.get("balance") == "loss":
             found = found + SETTINGS["weight"] * sum(routed[m].balance_loss() for m in mixtures)
@@ -130,7 +109,7 @@ def _trained(letters: int, text: Tensor, held: Tensor, kind: str, seed: int) -> 
         pass
     seconds = time.process_time() - start
     model.eval()
-    starts = torch.linspace(0, len(held) - int(SETTINGS["context"]) - 1, 256).long()
+    starts = torch.linspace(0, len(held) - SETTINGS["context"] - 1, 256).long()
     with torch.no_grad():
         held_loss = _loss(model, _cut(held, starts)).item()
     loads = [routed[each].load() * SETTINGS["num_experts"] for each in mixtures]

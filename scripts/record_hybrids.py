@@ -7,15 +7,12 @@ schedule of its own; what the file has already, of the same settings, is not tra
 About 20 minutes on a free core.
 """
 
-import argparse
-import json
 import time
 from itertools import cycle, product
-from pathlib import Path
 from typing import Any
 
 import torch
-from record_scaling import as_text, made
+from small_trainings import asked, record_missing
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -91,35 +88,24 @@ class Stack(nn.Module):
 
 def main() -> None:
     """Train what is missing, and write the record after each training."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("to", type=Path, help="the file of the record")
-    to = parser.parse_args().to
-    torch.set_num_threads(1)
-    record: dict[str, Any] = {
-        "name": to.stem,
-        "command": f"python scripts/record_hybrids.py {to.name}",
-        "made": made(),
-        "settings": {**SETTINGS, "learning_rate": RATE},
-        "runs": [],
-    }
-    if to.exists():
-        before = json.loads(to.read_text(encoding="utf-8"))
-        if before["settings"] != record["settings"]:
-            raise SystemExit(f"{to} was made with other settings: name another file")
-        record["runs"] = before["runs"]
-    done = {(run["stack"], run["steps"], run["seed"]) for run in record["runs"]}
-    for seed, stack in product(SEEDS, STACKS):
-        for steps in STACKS[stack]:
-            if (stack, steps, seed) not in done:
-                record["runs"].append(_trained(stack, steps, seed))
-                to.write_text(as_text(record), encoding="utf-8")
-                print(record["runs"][-1], flush=True)
+    record_missing(
+        asked(__doc__).to,
+        command="python scripts/record_hybrids.py",
+        settings={**SETTINGS, "learning_rate": RATE},
+        names=("seed", "stack", "steps"),
+        grid=[
+            (seed, stack, steps)
+            for seed, stack in product(SEEDS, STACKS)
+            for steps in STACKS[stack]
+        ],
+        train=_trained,
+    )
 
 
-def _trained(kinds: str, steps: int, seed: int) -> dict[str, Any]:
+def _trained(*, stack: str, steps: int, seed: int) -> dict[str, Any]:
     """Train one stack from scratch, every second round on keys that are written twice."""
     set_seed(seed)
-    model = Stack(kinds)
+    model = Stack(stack)
     rounds = cycle([(pairs, times) for times in (1, 2) for pairs in SETTINGS["pairs"]])
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), fused=True)
 
@@ -134,7 +120,7 @@ def _trained(kinds: str, steps: int, seed: int) -> dict[str, Any]:
     seconds = time.process_time() - start
     model.eval()
     return {
-        "stack": kinds,
+        "stack": stack,
         "steps": steps,
         "seed": seed,
         "parameters": sum(each.numel() for each in model.parameters()),

@@ -8,18 +8,16 @@ three seeds; what the file has already, of the same settings, is not trained aga
 on a free core.
 """
 
-import argparse
 import gzip
-import json
-import subprocess
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
+from small_trainings import asked, record_missing
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -37,38 +35,17 @@ RATE = 3e-3
 
 def main() -> None:
     """Train what is missing, and write the record after each training."""
-    options = _options()
-    torch.set_num_threads(1)
+    options = asked(__doc__, train="what is read", held="what the loss is measured on")
     training, held = _lines(options.train), _lines(options.held)
     pieces = SubwordTokenizer.train(training, num_tokens=SETTINGS["num_pieces"])
-    rows, held_rows = _rows(pieces, training), _rows(pieces, held)
-    record: dict[str, Any] = {
-        "name": options.to.stem,
-        "command": f"python scripts/record_scaling.py train.en val.en {options.to.name}",
-        "made": made(),
-        "settings": {**SETTINGS, "learning_rate": RATE},
-        "runs": [],
-    }
-    if options.to.exists():
-        before = json.loads(options.to.read_text(encoding="utf-8"))
-        if before["settings"] != record["settings"]:
-            raise SystemExit(f"{options.to} was made with other settings: name another file")
-        record["runs"] = before["runs"]
-    done = {(run["width"], run["budget"], run["seed"]) for run in record["runs"]}
-    for seed, width, budget in product(SEEDS, WIDTHS, BUDGETS):
-        if (width, budget, seed) in done:
-            continue
-        record["runs"].append(_trained(rows, held_rows, width, budget, seed))
-        options.to.write_text(as_text(record), encoding="utf-8")
-        print(record["runs"][-1], flush=True)
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("train", type=Path, help="what is read")
-    parser.add_argument("held", type=Path, help="what the loss is measured on")
-    parser.add_argument("to", type=Path, help="the file of the record")
-    return parser.parse_args()
+    record_missing(
+        options.to,
+        command="python scripts/record_scaling.py train.en val.en",
+        settings={**SETTINGS, "learning_rate": RATE},
+        names=("seed", "width", "budget"),
+        grid=product(SEEDS, WIDTHS, BUDGETS),
+        train=partial(_trained, _rows(pieces, training), _rows(pieces, held)),
+    )
 
 
 def _lines(path: Path) -> list[str]:
@@ -131,35 +108,6 @@ def _trained(rows: Tensor, held: Tensor, width: int, budget: int, seed: int) -> 
 
 def _loss(model: LanguageModel, rows: Tensor) -> Tensor:
     return F.cross_entropy(model(rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
-
-
-def as_text(record: dict[str, Any]) -> str:
-    """Return the record as JSON, one training a line."""
-    head = json.dumps({name: value for name, value in record.items() if name != "runs"})
-    runs = ",\n".join(json.dumps(run) for run in record["runs"])
-    return f'{head[:-1]}, "runs": [\n{runs}\n]}}\n'
-
-
-def made() -> list[dict[str, Any]]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    return [
-        {
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "commit": commit,
-            "torch": torch.__version__,
-            "processor": _processor(),
-            "kernels": torch.backends.cpu.get_cpu_capability(),
-            "threads": torch.get_num_threads(),
-        }
-    ]
-
-
-def _processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else "unknown"
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ def recorded_run(name: str) -> Mapping[str, Any]:
     Returns:
         ``command`` repeats it; ``made`` says where and when (the commit, the machine, the date);
         ``settings`` are those of the run; ``text``, ``log``, ``curve``, ``scores``, ``faults``,
-        ``time`` and ``heads`` are what came out. That of many small trainings,
-        "multi30k-en-scaling", has ``runs`` instead: size, tokens, seed and loss of each.
+        ``time`` and ``heads`` are what came out. Those of many small trainings, such as
+        "multi30k-en-scaling", have ``runs`` instead: what tells each one apart, and its results.
 
     >>> recorded_run("multi30k-en-de")["parameters"]
     2599424
