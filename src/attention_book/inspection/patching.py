@@ -18,8 +18,8 @@ from attention_book.foundations.checks import check_boolean
 from attention_book.foundations.shapes import Features
 from attention_book.models.parts import AddNorm
 
-#: The ways by which a layer's input goes on: into what its attention is asked with, finds and
-#: brings back, and past the attention, in the sum.
+#: The paths by which a layer's input goes on: into the queries, keys and values of its attention,
+#: and past the attention, in the sum.
 PATHS = ("queries", "keys", "values", "past")
 
 

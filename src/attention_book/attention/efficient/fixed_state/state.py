@@ -72,10 +72,10 @@ class FixedState:
             mask: True where a key may be seen, (\\*batch, 1, key). A hidden position neither
                 writes nor forgets.
             log_decay: log a, finite and at most 0, (\\*batch, key); None: nothing is forgotten.
-            strength: :math:`\\beta`, from 0 (nothing is written) over 1 (the key's old value is
-                replaced) to 2, (\\*batch, key); None: values are added up. A write takes the
-                state along a key of length 1 times :math:`1 - \\beta`: above 1 the sign turns,
-                with which a state can keep parity (Grazzi et al. 2025).
+            strength: :math:`\\beta`, from 0 (nothing is written) through 1 (the key's old value
+                is replaced) to 2, (\\*batch, key); None: values are added up. A write multiplies
+                what a key of length 1 reads by :math:`1 - \\beta` before it adds. Above 1 this is
+                negative, and a sign that flips can keep parity (Grazzi et al. 2025).
 
         Raises:
             TypeError: if ``mask`` is not boolean.
