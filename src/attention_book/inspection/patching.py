@@ -34,11 +34,8 @@ def captured(module: nn.Module) -> Iterator[list[Tensor]]:
     True
     """
     seen: list[Tensor] = []
-    handle = module.register_forward_hook(lambda _, inputs, output: seen.append(output))
-    try:
+    with module.register_forward_hook(lambda _, inputs, output: seen.append(output)):
         yield seen
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -88,11 +85,8 @@ def patched(
         chosen = places.reshape(*places.shape, *(1,) * (own.ndim - places.ndim))
         return torch.where(chosen, output, own)
 
-    handle = module.register_forward_hook(after)
-    try:
+    with module.register_forward_hook(after):
         yield
-    finally:
-        handle.remove()
 
 
 @contextmanager
@@ -141,11 +135,8 @@ def patched_paths(add_norm: AddNorm, vectors: Features, paths: Collection[str]) 
         read = {path: vectors if path in paths else x for path in PATHS}
         return (read["past"], _reading(add_norm, sublayer, read)), kwargs
 
-    handle = add_norm.register_forward_pre_hook(before, with_kwargs=True)
-    try:
+    with add_norm.register_forward_pre_hook(before, with_kwargs=True):
         yield
-    finally:
-        handle.remove()
 
 
 def _reading(
