@@ -27,7 +27,7 @@ WALK = """
 language => {
   const skip = "script, style, noscript, pre, code, kbd, samp, .katex, .math, .cell_output," +
     " .citation, .bibtex-citation, .sig, .pasted-text, [data-alt-zh], dl.glossary dt," +
-    " [translate=no], .language-toggle button, .walk-part, svg";
+    " [translate=no], .language-toggle button, svg";
   const own = language === "zh" ? ".bl-zh, [lang=en]:not(html)"
     : ".bl-en, [lang=zh-Hans]:not(html)";
   const found = [];

@@ -32,10 +32,10 @@ export const token = (text, x, y, attributes = {}) => svg("text", { x, y, transl
 export const clipped = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
 
 /** A rectangle that can be pressed: by a pointer, and by Enter where the focus is. `act` is null in a drawing
-    that stands still. */
-export function part({ key, x, y, width, height, name, act, now = false, first = false, pressed, bare = false }, ...children) {
+    that stands still, `quotes` is true where the name has a token in it, which is not to be translated. */
+export function part({ key, x, y, width, height, name, act, now = false, first = false, pressed, bare = false, quotes = false }, ...children) {
   const alive = act && {
-    role: "button", tabindex: first ? 0 : -1, "aria-label": spoken(name), "aria-pressed": pressed === undefined ? null : String(pressed),
+    role: "button", tabindex: first ? 0 : -1, "aria-label": spoken(name), translate: quotes ? "no" : null, "aria-pressed": pressed === undefined ? null : String(pressed),
     click: (event) => act(event), keydown: (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
       event.preventDefault();

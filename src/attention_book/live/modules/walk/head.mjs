@@ -24,7 +24,7 @@ export function oneHead(view, act) {
         hidden({ x: at[2] + 4, y: y + 7, width: at[3] - at[2] - 16, height: ROW - 14 }), title(["遮住：在后面", "hidden: later"], at[3], y + 20));
       continue;
     }
-    const cell = (what, x, wide, first, name, ...inside) => part({ key: `${what}.${j}`, x, y: y + 2, width: wide, height: ROW - 4, bare: true, first, name, act: act && ((event) => act.cell(what, j, event)) }, inside);
+    const cell = (what, x, wide, first, name, ...inside) => part({ key: `${what}.${j}`, x, y: y + 2, width: wide, height: ROW - 4, bare: true, first, name, quotes: true, act: act && ((event) => act.cell(what, j, event)) }, inside);
     const bars = vary(strip(values[j], { x: at[3], y: y + 3, width: room, height: ROW - 6, top, kind: "value" }), "--o", (0.18 + 0.82 * Math.sqrt(weights[j])).toFixed(2));
     shapes.push(cell("score", at[1] - 50, 58, false, [`${names[j]} 的评分 ${plain(scores[j])}`, `score of ${names[j]}: ${plain(scores[j])}`],
       svg("text", { class: "live-number", x: at[1], y: y + 20, "text-anchor": "end" }, plain(scores[j]))),

@@ -64,7 +64,7 @@ function heads({ found, here, head, word, phone, each, sub, now, left, wide, at,
     const weights = sub.weights[h][here], best = biggest(weights), x = left + h * (room + gap), chosen = now && h === head;
     const title = phone || room < 110 ? svg("text", { class: "walk-small live-muted", x: x + 5, y: at + 14 }, `${h + 1}`)
       : words([`头 ${h + 1}`, `head ${h + 1}`], x + 8, at + 15, { class: "walk-small live-muted" });
-    return part({ key: `head.${each.kind}.${h}`, x, y: at, width: room, height: low - 2, now: chosen, first: chosen,
+    return part({ key: `head.${each.kind}.${h}`, x, y: at, width: room, height: low - 2, now: chosen, first: chosen, quotes: true,
       name: [`${KINDS[each.kind][0]}，头 ${h + 1}，最多看 ${names[best]}`, `${KINDS[each.kind][1]}, head ${h + 1}, looks most at ${names[best]}`], act: act && (() => act.head(each.side, each.n, h)) },
     title, token(names[best], x + room - (phone ? 4 : 38), at + 14, { class: "walk-small", "text-anchor": "end" }),
     phone ? [] : svg("text", { class: "live-number walk-small live-muted", x: x + room - 8, y: at + 14, "text-anchor": "end" }, weightText(weights[best])),

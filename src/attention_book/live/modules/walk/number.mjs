@@ -31,7 +31,7 @@ function terms(width, { heads, rows, now = -1, tall = 24, choose }) {
     const inside = [Array.isArray(each.name) ? words(each.name, 6, line, { class: each.muted ? "live-muted" : "" }) : token(clipped(each.name, phone ? 7 : 12), 6, line, { class: chosen ? "live-strong" : "" }),
       each.cells.map((cell, k) => svg("text", { class: `live-number${each.muted ? " live-muted" : ""}`, x: name + column * (k + 1), y: line, "text-anchor": "end" }, cell)),
       each.weight === undefined ? svg("rect", { class: each.bar < 0 ? "walk-minus" : "walk-positive", ...box }) : heat(Math.max(0.25, each.weight), box)];
-    shapes.push(choose ? part({ key: `term.${n}`, x: 0, y, width: wide, height: tall - 1, bare: true, first: chosen, name: String(each.name), act: () => choose(n) }, inside) : svg("g", {}, inside));
+    shapes.push(choose ? part({ key: `term.${n}`, x: 0, y, width: wide, height: tall - 1, bare: true, first: chosen, name: each.name, quotes: true, act: () => choose(n) }, inside) : svg("g", {}, inside));
   });
   if (low) shapes.push(svg("line", { class: "walk-axis", x1: zero, x2: zero, y1: 22, y2: 22 + rows.length * tall }));
   return { shapes, height: 22 + rows.length * tall, wide };
