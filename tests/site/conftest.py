@@ -187,6 +187,16 @@ def page(page: Any, watch: Any) -> Any:
 
 
 @pytest.fixture
+def phone(browser: Any, watch: Any) -> Iterator[Any]:
+    """A watched page on a telephone: touched, 390 px wide."""
+    page = watch(
+        browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    )
+    yield page
+    page.close()
+
+
+@pytest.fixture
 def choose_color_mode() -> Callable[[Any, str], None]:
     """A function that sets a page to "light", "dark" or "auto" as a reader would.
 

@@ -27,16 +27,6 @@ def place_in(page: Any, wanted: Callable[[Any], bool] = bool) -> Any:
     raise AssertionError(f"kept: {place}")
 
 
-@pytest.fixture
-def phone(browser: Any, watch: Any) -> Any:
-    """A page on a telephone: touched, 390 px wide."""
-    page = watch(
-        browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    )
-    yield page
-    page.close()
-
-
 class TestContents:
     def test_parts_fold_and_the_pages_own_is_open(self, site: Path, page_name: str) -> None:
         parts = tree(site / page_name).xpath(
@@ -226,7 +216,7 @@ def test_the_sign_beside_a_heading_copies_the_link(page: Any, context: Any, base
     for place in ("h2", "figcaption"):
         link = page.locator(f"article {place} a.headerlink").first
         link.evaluate("link => link.click()")
-        expect(page.locator("[role=status].visually-hidden").first).to_have_text("Link copied")
+        expect(page.locator("[role=status].visually-hidden")).to_have_text("Link copied")
         expect(link).to_have_text("✓")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied.endswith(link.get_attribute("href"))

@@ -13,10 +13,7 @@
     script.remove(); // it is loaded all the same
   });
 
-  const said = document.createElement("span");
-  said.className = "visually-hidden";
-  said.setAttribute("role", "status");
-  document.body.append(said);
+  const said = document.getElementById("page-said");
   document.querySelectorAll("a[class*='btn-markdown-']").forEach((link) => {
     const words = link.querySelector("span[lang]");
     const before = words.textContent, copied = words.lang === "en" ? "Copied" : "已复制";

@@ -65,10 +65,7 @@
   });
 
   /* The sign beside a heading or a figure is a link to it: pressed, it is copied as well. */
-  const said = document.createElement("span");
-  said.className = "visually-hidden";
-  said.setAttribute("role", "status");
-  document.body.append(said);
+  const said = document.getElementById("page-said");
   document.addEventListener("click", async (event) => {
     const link = event.target.closest?.("a.headerlink");
     if (!link) return;
