@@ -26,8 +26,9 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   const control = KINDS[data.kind]({ root, data, replies, done, turn: () => progress().cards[data.id]?.reps ?? 0 });
   const told = el("div", { role: "status", class: "question-told" }); // it must be there before it speaks
   const show = button({ hidden: isSay || !reviewing }, () => { // whoever has forgotten says so, rather than guess
+    const words = tries ? NOT_RIGHT : ["没想起来", "Not remembered"];
     if (!tries) done({ right: false });
-    told.querySelector(".question-words").replaceChildren(...both(NOT_RIGHT));
+    told.querySelector(".question-words").replaceChildren(...both(words));
     settle(false);
     told.firstChild.tabIndex = -1;
     told.firstChild.focus();
@@ -100,5 +101,4 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
       control.focus();
     }, both(["再答一次", "Ask me again"]))));
   }
-  return { data, ask, focus: control.focus };
 }
