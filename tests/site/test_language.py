@@ -120,7 +120,7 @@ class TestBothLanguages:
             assert abs(zh["y"] - en["y"]) < 2
             assert zh["x"] + zh["width"] < en["x"]
 
-    def test_on_a_phone_a_pair_is_stacked_where_one_taps_it(self, phone: Any, base_url: str) -> None:
+    def test_on_a_phone_a_tapped_pair_is_stacked(self, phone: Any, base_url: str) -> None:
         phone.goto(f"{base_url}/masks.html?lang=both")
         phone.locator(".opening-more > summary").tap()
         tapped, other = phone.locator("article .bl-pair").all()[:2]
