@@ -2,6 +2,7 @@
 import { between, oneOf } from "../page/address.mjs";
 import { control } from "../page/controls.mjs";
 import { figure } from "../page/figure.mjs";
+import { dot, softmax } from "../page/numbers.mjs";
 import { label, number, svg } from "../page/words.mjs";
 
 const KEYS = ["a", "b", "c", "d"], POINTS = ["q", ...KEYS];
@@ -26,7 +27,6 @@ const address = {
   wk1: between(-2, 2), wk2: between(-2, 2), wq2: between(-2, 2), wv: between(0, 5),
 };
 
-const dot = ([a, b], [c, d]) => a * c + b * d;
 const length = (vector) => Math.hypot(...vector);
 const vector = (state, point) => {
   const far = state[`${point}Length`], angle = (state[`${point}Angle`] * Math.PI) / 180;
@@ -40,12 +40,6 @@ const scoresOf = ({ wk1, wk2, wq2, wv }) => ({
   cosine: (q, k) => dot(q, k) / (length(q) * length(k) || 1), // no direction: 0
   additive: (q, k) => wv * Math.tanh(wq2 * q[1] + wk1 * k[0] + wk2 * k[1]),
 });
-
-function softmax(scores) {
-  const top = Math.max(...scores), powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
-}
 
 const middle = (cell) => ((cell + 0.5) / CELLS) * 2 * REACH - REACH;
 const each = (change) => Object.fromEntries(KINDS.map((kind) => [kind, change(kind)]));

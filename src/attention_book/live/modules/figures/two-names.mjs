@@ -1,6 +1,7 @@
 /* Two names in one average cancel; two heads keep one each. */
 import { between, oneOf } from "../page/address.mjs";
 import { figure } from "../page/figure.mjs";
+import { dot, softmax } from "../page/numbers.mjs";
 import { label, number, svg } from "../page/words.mjs";
 
 const ORDERS = { chases: ["Tom", "chases", "Jerry"], swapped: ["Jerry", "chases", "Tom"] };
@@ -10,14 +11,6 @@ const ROWS = { one: ["一个头", "one head"], first: ["头 1", "head 1"], secon
 /* `lean`: how far the single head leans to Tom, or, below 0, to Jerry; `sharp`: the queries of the two heads. */
 const begin = { lean: 0, sharp: 1, order: "chases" };
 const address = { lean: between(-4, 4), sharp: between(0, 4), order: oneOf(Object.keys(ORDERS)) };
-
-const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
-
-function softmax(scores) {
-  const top = Math.max(...scores), powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
-}
 
 /** What the verb sees, in units of ln 2: the single head passes the verb by; the second head's keys are those of
     the first with the opposite sign. Each brings back the average of the words' vectors. */

@@ -2,6 +2,7 @@
 import { between, oneOf } from "../page/address.mjs";
 import { control } from "../page/controls.mjs";
 import { figure } from "../page/figure.mjs";
+import { dot, softmax } from "../page/numbers.mjs";
 import { both, el, label, number, svg } from "../page/words.mjs";
 
 const WORDS = { tom: "Tom", chases: "chases", jerry: "Jerry" }, KEYS = Object.keys(WORDS);
@@ -17,14 +18,6 @@ const address = {
   asks: oneOf(KEYS), projections: oneOf(["own", "none"]), moved: between(0, 1),
   ...Object.fromEntries(KEYS.flatMap((word) => ["Verb", "Who"].map((part) => [word + part, between(-FARTHEST, FARTHEST)]))),
 };
-
-const dot = (a, b) => a.reduce((sum, each, i) => sum + each * b[i], 0);
-
-function softmax(scores) {
-  const top = Math.max(...scores), powers = scores.map((score) => Math.exp(score - top));
-  const sum = powers.reduce((a, b) => a + b);
-  return powers.map((power) => power / sum);
-}
 
 /** All numbers of the figure. Values are the words themselves; queries and keys too, where nothing projects. */
 export function compute(state) {
