@@ -123,7 +123,7 @@ def test_two_files_must_be_of_one_length_even_where_bad_lines_are_left_out(tmp_p
 
 @pytest.mark.parametrize("size", [100, 101, 201, 250])
 def test_a_line_that_is_far_too_long_is_left_out_and_never_held(tmp_path, monkeypatch, size):
-    monkeypatch.setattr(files, "_LONGEST", 100)
+    monkeypatch.setattr(files, "LONGEST", 100)
     long = b"x" * (size - 2) + b"\ty"
     path = written(tmp_path, "a.tsv.gz", b"Go.\tVa !\n" + long + b"\nHi.\tSalut !\n")
     skipped = Skipped()

@@ -16,7 +16,7 @@ const OWN_WORDS = [["下次再说全一点", "More next time"], ["说到了一�
 
 export const dataOf = (root) => JSON.parse(root.querySelector('script[type="application/json"]').textContent);
 
-/** Bring a question to life. `answered(outcome)` hears of the first answer of each asking.
+/** Bring a question to life, and return what one answers it with. `answered(outcome)` hears of the first answer of each asking.
     Where it is `reviewing`, a prediction is a question like any other: the text was read long ago. */
 export function mount(root, { answered = () => {}, reviewing = false, fresh = reviewing } = {}) {
   const data = dataOf(root), predicts = data.role === "predict" && !reviewing, isSay = data.kind === "say";
@@ -90,6 +90,7 @@ export function mount(root, { answered = () => {}, reviewing = false, fresh = re
   }
 
   if (progress().cards[data.id] && !fresh) before();
+  return control;
 
   /** Answered on an earlier visit: out of the way. */
   function before() {
