@@ -1,7 +1,7 @@
 """A question is read as it is written, and what is wrong with it is named with its line."""
 
 import pytest
-from questions.grammar import Text, answers_wrong, complaints, read
+from questions.grammar import Text, answers_wrong, asked_twice, complaints, read
 from written import ASK, CHOICE, KINDS, LINE, NUMBER, ORDER, PAINT, SAY
 
 
@@ -126,3 +126,9 @@ def test_a_mistake_must_differ_from_the_answer_and_from_other_mistakes():
     assert list(answers_wrong(drawings, right=0, tolerance=0.08)) == []
     ((_, problem),) = answers_wrong(drawings, right=0, tolerance=0.08, paint="profile")
     assert "within the tolerance" in problem
+
+
+def test_no_variant_has_the_answer_of_another():
+    assert asked_twice([34, 37, 28], tolerance=0.4) is None
+    assert asked_twice([34], tolerance=0.4) is None
+    assert "variant 3 is that of variant 1" in str(asked_twice([34, 37, 34.4], tolerance=0.4))

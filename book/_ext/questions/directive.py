@@ -87,6 +87,8 @@ class QuestionDirective(SphinxDirective):
         variants: list[dict[str, Any]] = [{}]
         if "variants" in question.options:
             variants = self.glued(question, question.options["variants"], 0) or [{}]
+        right = next(n for n, item in enumerate(judged) if item.right)
+        tolerance = float(question.options.get("tolerance", 0))
         found: list[list[list[float]]] = []
         for variant in variants:
             values = [self.answer(question, item, variant) for item in judged]
@@ -95,11 +97,13 @@ class QuestionDirective(SphinxDirective):
                     self.complain(question.name, [(0, "the answers have different lengths")])
                 return [], []
             found.append(values)
-            right = next(n for n, item in enumerate(judged) if item.right)
-            tolerance = float(question.options.get("tolerance", 0))
             paint = question.options.get("paint", "")
             for n, problem in grammar.answers_wrong(values, right, tolerance, paint):
                 self.complain(question.name, [(judged[n].line, problem)])
+        if question.kind == "number":
+            answers = [values[right][0] for values in found]
+            if twice := grammar.asked_twice(answers, tolerance):
+                self.complain(question.name, [(judged[right].line, twice)])
         return found, variants
 
     def answer(self, question: Question, item: Item, variant: dict[str, Any]) -> list[float]:

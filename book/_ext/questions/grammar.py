@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import combinations
 
 ROLES = ("recall", "predict", "check", "hand")
 KINDS = ("choice", "number", "line", "paint", "order", "say")
@@ -367,6 +368,17 @@ def answers_wrong(
             yield n, "the mistake is within the tolerance of the answer"
         elif twin := next((m for m in range(n) if m != right and gap(m, n) < 1e-9), None):
             yield n, f"the same answer as mistake {twin + 1}"
+
+
+def asked_twice(answers: Sequence[float], tolerance: float) -> str | None:
+    """Return what is wrong with variants of which one has another's answer: it can be remembered.
+
+    ``answers``: the right one of each variant.
+    """
+    for n, m in combinations(range(len(answers)), 2):
+        if abs(answers[n] - answers[m]) <= tolerance:
+            return f"the answer of variant {m + 1} is that of variant {n + 1}"
+    return None
 
 
 def gives_itself_away(question: Question) -> Iterator[tuple[int, str]]:
