@@ -183,9 +183,12 @@ def scene(heading: Element, hook: list[Element]) -> list[Slide]:
         return []
     asked = [block for block in hook if asks(block)]
     last = asked[-1] if asked else hook[0]
-    parts = {"text": question_of(last, HOOK)}
+    before, question = question_of(last, HOOK)
+    parts: dict[str, Any] = {"text": question}
     if last is not hook[0]:
         parts["scene"] = shown(hook[0])
+    elif before is not None:
+        parts["scene"] = before
     return [Slide("hook", heading, parts, hook)]
 
 
@@ -385,8 +388,8 @@ def cell(
     if not code or only_set_up(code[0]):
         return []
     printed = element.xpath(f".//div[{class_is('cell_output')}]//pre")
-    lines, columns = measure(code[0])
-    lines += sum(measure(each)[0] for each in printed)
+    sizes = [measure(each) for each in (code[0], *printed)]
+    lines, columns = sum(size[0] for size in sizes), max(size[1] for size in sizes)
     if (lines > CODE_LINES or columns > CODE_COLUMNS) and not wanted:
         return []
     both = copy.deepcopy(code[0]), [copy.deepcopy(each) for each in printed]

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const SMALLEST = 0.5, STEP = 0.05;
-  const BOXES = ".formula, .table, .highlight pre, .told, .beside, .live, .live *, .exercises, .exercises *";
+  const BOXES = ".formula, .table, .highlight pre, .told, .beside, .live, .live *, .exercises";
 
   const isOver = (box) => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1;
   const isBox = (box) => box.clientWidth && !box.closest("svg, .katex, .live-hidden") && getComputedStyle(box).display !== "inline";

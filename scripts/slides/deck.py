@@ -11,7 +11,7 @@ from html import escape
 from lxml import etree, html
 from pages.book import LANG
 from pages.formulas import as_mathml
-from pages.one_language import Element, is_a
+from pages.one_language import Element, class_is, is_a
 
 from slides.choose import Slide
 from slides.sentences import measure, shown
@@ -246,24 +246,38 @@ def fill_drawing(page: Element, slide: Slide, about: Deck) -> None:
 
 
 def fill_live(page: Element, slide: Slide, about: Deck) -> None:
-    """A live figure runs; a widget, which needs a model or more room, stands still."""
+    """A live figure runs; one that needs a model or more room stands still, as a drawing."""
     figure = slide.parts["figure"]
     put_line(page, slide.parts.get("caption"))
+    page.append(figure)
     figure.attrib.pop("id", None)
     for place in figure.xpath(".//*[@data-live]"):
         place.attrib.pop("id", None)
         if stands_still(place):
-            del place.attrib["data-live"]
-            for part in place.xpath(".//script | .//form | .//details | .//button[not(@class)]"):
-                part.drop_tree()
-            link = add(figure, "p", "to-live")
+            stand_still(place)
             address = f"{about.address}#{slide.parts['id']}" if slide.parts["id"] else about.address
-            add(link, "a", "", about.words["live"]).set("href", address)
-    page.append(figure)
+            link = add(add(page, "p", "to-live"), "a", "", about.words["live"])
+            link.set("href", address)
 
 
 def stands_still(place: Element) -> bool:
-    return place.get("data-live") in ("translator", "cut") or place.find("./script") is not None
+    return place.get("data-live") in ("translator", "cut", "walk") or (
+        place.find("./script") is not None
+    )
+
+
+def stand_still(place: Element) -> None:
+    """Leave the widest drawing of a live figure, or where there is none, what does nothing."""
+    del place.attrib["data-live"]
+    drawings = place.xpath(".//svg[not(ancestor::noscript)]")
+    if drawings:
+        widest = max(drawings, key=lambda each: float(each.get("viewbox").split()[2]))
+        widest.tail = None
+        (kind, *_) = place.xpath(f"descendant-or-self::*[{class_is('live')}]/@class") or ["live"]
+        place.set("class", f"{kind} still")
+        place[:] = [widest]
+    for part in place.xpath(".//script | .//form | .//details | .//button[not(@class)]"):
+        part.drop_tree()
 
 
 def fill_stages(page: Element, slide: Slide, about: Deck) -> None:

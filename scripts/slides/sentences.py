@@ -94,8 +94,8 @@ def points(blocks: list[Element], limit: int = 4, *, whole: bool = False) -> Ele
     return holder
 
 
-def question_of(block: Element, limit: int) -> Element:
-    """Return the last question of a paragraph, and what leads to it as far as there is room."""
+def question_of(block: Element, limit: int) -> tuple[Element | None, Element]:
+    """Return the last question of a paragraph, led to as far as there is room, after the rest."""
     paragraph = shown(next(iter(block.xpath("descendant-or-self::p"))))
     single = [sentences(paragraph, number, number + 1) for number in range(count(paragraph))]
     asked = [number for number, each in enumerate(single) if asks(each)]
@@ -103,11 +103,13 @@ def question_of(block: Element, limit: int) -> Element:
     first = end - 1
     while first and wide(sentences(paragraph, first - 1, end).text_content()) <= limit:
         first -= 1
-    return sentences(paragraph, first, end)
+    before = sentences(paragraph, 0, first) if first else None
+    return before, sentences(paragraph, first, end)
 
 
 def asks(element: Element) -> bool:
-    return bool(re.search("[?？]", element.text_content()))
+    """Does it ask? A title that asks may be named within a sentence."""
+    return bool(re.search("[?？](?![.,。，])", element.text_content()))
 
 
 def beginning_of(caption: Element, limit: int) -> Element:

@@ -63,6 +63,14 @@ def test_a_lecture_begins_with_the_hook_and_ends_with_what_to_keep_and_to_do() -
     assert not any("Books." in each for each in shown)
 
 
+def test_a_hook_of_one_paragraph_tells_its_scene_before_it_asks() -> None:
+    found = chapter(before=HOOK.format("A desk. " + "It is long, " * 20 + "so. Why is that?"))
+    (slide,) = html.fromstring(written(found.slides[1], ABOUT)).xpath("//div[@class='hook']")
+    scene, asked = (" ".join(each.text_content().split()) for each in slide)
+    assert scene.startswith("A desk. It is long")
+    assert asked == "Why is that?"
+
+
 def test_of_the_recalls_one_opens_the_lecture() -> None:
     recalls = QUESTION.format(role="recall") * 2
     found = chapter(FORMULA.format(1), before=HOOK.format("Why?") + recalls)
@@ -156,3 +164,13 @@ def test_code_that_shows_something_is_worth_more_than_code_that_does_not() -> No
         (worth[name],) = [slide.worth for slide in found.slides if slide.kind == "code"]
     assert worth["code"] == worth["defines"]
     assert worth["code"] > worth["check"] > worth["preparation"] > worth["remark"]
+
+
+@pytest.mark.parametrize(("kind", "columns"), [("", 60), ("", 160), ("tag_slide", 160)])
+def test_what_prints_lines_too_long_to_read_is_for_reading(kind: str, columns: int) -> None:
+    output = f'<div class="cell_output"><pre>{"x" * columns}</pre></div>'
+    code = "def f(x):\n    y = x\n    return y"
+    found = chapter(
+        f'<div class="cell {kind}"><div class="cell_input"><pre>{code}</pre></div>{output}</div>'
+    )
+    assert ("code" in kinds(found)) == (columns == 60 or kind == "tag_slide")

@@ -39,16 +39,22 @@ def test_the_sentences_are_the_paragraph(pieces: list[str], between: str) -> Non
         ("先看。往哪里走？然后出发。", "往哪里走？"),
         ("One.\n<strong>How far?</strong>\nWe choose it.", "How far?"),
         ("Nobody asks. It ends.", "It ends."),
+        ("Where to? See <em>Is it far?</em>.", "Where to?"),
     ],
 )
 def test_a_hook_ends_with_its_last_question(inside: str, asked: str) -> None:
-    assert question_of(paragraph(inside), 0).text_content().strip() == asked
+    assert question_of(paragraph(inside), 0)[1].text_content().strip() == asked
 
 
 def test_what_leads_to_a_question_stands_there_as_far_as_there_is_room() -> None:
     whole = paragraph("It is short. It fits. Where to? Then we go.")
-    assert question_of(whole, 25).text_content().strip() == "It fits. Where to?"
-    assert question_of(whole, 200).text_content().strip() == "It is short. It fits. Where to?"
+    before, asked = question_of(whole, 25)
+    assert asked.text_content().strip() == "It fits. Where to?"
+    assert before is not None
+    assert before.text_content().strip() == "It is short."
+    before, asked = question_of(whole, 200)
+    assert asked.text_content().strip() == "It is short. It fits. Where to?"
+    assert before is None
 
 
 def test_a_caption_keeps_whole_sentences() -> None:
