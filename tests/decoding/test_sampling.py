@@ -18,7 +18,7 @@ from attention_book.decoding import (
     speculative_sample,
     with_temperature,
 )
-from attention_book.decoding.prediction import next_log_probs
+from attention_book.decoding.prediction import drawn_by, next_log_probs
 from attention_book.models import (
     LanguageConfig,
     LanguageModel,
@@ -461,3 +461,44 @@ def test_a_stop_ends_a_text_and_whoever_watches_hears_each_token() -> None:
         watch=lambda tokens: heard.append(int(tokens)),
     )
     assert (made.ids, made.finished, heard) == ((4, 5), True, [4, 5, 6])
+
+
+def test_a_number_draws_the_word_in_whose_share_it_lies() -> None:
+    """Cut the line from 0 to 1 into the words' shares: each word has its part, in order."""
+    shares = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0], dtype=torch.float64)
+    numbers = torch.arange(1000, dtype=torch.float64) / 1000
+    found = drawn_by(shares.expand(1000, -1), numbers)
+    assert found.tolist() == sorted(found.tolist())
+    assert found.bincount(minlength=6).tolist() == [0, 500, 0, 300, 200, 0]
+    closest = torch.tensor([1 - 2**-53], dtype=torch.float64)
+    for scale in (1.0, 1 + 2**-52, 3e-5):  # what is rounded never draws what is impossible
+        assert drawn_by(scale * shares[None], closest).tolist() == [4]
+
+
+def test_texts_are_drawn_by_given_numbers_step_by_step() -> None:
+    model = LanguageModel(LanguageConfig.today(vocabulary=SIZE)).eval()
+    prompt, generator = torch.tensor([[2, 5], [2, 9]]), torch.Generator().manual_seed(1)
+    uniform = torch.rand(2, 8, generator=generator, dtype=torch.float64)
+    how = {"temperature": 0.7, "top_k": 6}
+    found = sample(model, prompt, max_tokens=8, uniform=uniform, **how)
+    for row, text in enumerate(found):
+        ids = prompt[row].tolist()
+        for place, token in enumerate((*text.ids, *[model.config.eos] * text.finished)):
+            with torch.no_grad():
+                own = next_log_probs(model(torch.tensor([ids]))[:, -1], SpecialIds())
+            assert drawn_by(next_distribution(own, **how), uniform[row, place : place + 1]) == token
+            ids.append(token)
+
+
+@pytest.mark.parametrize(
+    ("uniform", "generator"),
+    [
+        (torch.zeros(1, 3), None), (torch.zeros(2, 4), None), (torch.ones(1, 4), None),
+        (torch.full((1, 4), -0.1), None), (torch.full((1, 4), torch.nan), None),
+        (torch.zeros(1, 4), torch.Generator()),
+    ],
+)  # fmt: skip
+def test_numbers_that_draw_nothing_are_refused(uniform, generator) -> None:
+    model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
+    with pytest.raises(ValueError, match="uniform: expected"):
+        sample(model, torch.tensor([[2]]), max_tokens=4, uniform=uniform, generator=generator)

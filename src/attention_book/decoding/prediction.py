@@ -133,6 +133,30 @@ def draw(
     return (probabilities / lots).argmax(dim=-1)
 
 
+def drawn_by(
+    probabilities: Float[Tensor, "*text vocabulary"], uniform: Float[Tensor, "*text"]
+) -> Int[Tensor, "*text"]:
+    """Return the word at which the summed probabilities exceed a number from 0 to 1, for each text.
+
+    The sum runs in the vocabulary's order, in double precision, over all words: it is the inverse
+    of the cumulative distribution, and draws each word with its probability.
+
+    Args:
+        probabilities: Those of each text; they need not sum to 1 exactly.
+        uniform: A number for each text, from 0 to 1, 1 excluded.
+
+    >>> shares = torch.tensor([[0.25, 0.0, 0.75]] * 3)
+    >>> drawn_by(shares, torch.tensor([0.0, 0.2, 0.25]))
+    tensor([0, 0, 2])
+    """
+    double = torch.float32 if probabilities.device.type == "mps" else torch.float64
+    sums = probabilities.to(double).cumsum(dim=-1)
+    total = sums[..., -1:]
+    passed = (sums <= uniform.to(double)[..., None] * total).sum(dim=-1)
+    last = (sums < total).sum(dim=-1)  # by rounding, a product may reach the whole
+    return torch.minimum(passed, last)
+
+
 def limits(max_tokens: int | StepIds, source: TokenIds, source_mask: TokenMask) -> Tensor:
     """Return how many tokens each sentence may get, (batch,).
 

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.decoding.hypothesis import Hypothesis
 from attention_book.decoding.prediction import (
     draw,
+    drawn_by,
     end_ids,
     is_end,
     next_log_probs,
@@ -200,6 +202,7 @@ def sample(
     stop: tuple[int, ...] = (),
     watch: Callable[[StepIds], None] | None = None,
     generator: torch.Generator | None = None,
+    uniform: Float[Tensor, "text draw"] | None = None,
 ) -> list[Hypothesis]:
     """Write on from each prompt, drawing one word after the other, until ``<eos>``.
 
@@ -226,6 +229,10 @@ def sample(
         watch: Is told each text's next token as soon as it is drawn, (batch,); what a text that
             has ended gets is no part of it.
         generator: Source of the random draws, on the prompt's device.
+        uniform: Numbers to draw with in place of a generator's, from 0 to 1, 1 excluded, one for
+            each token that may be added, (batch, draw): the draw is
+            :func:`~attention_book.decoding.prediction.drawn_by`. Whoever has the same numbers, as
+            a page's script, draws the same words.
 
     Returns:
         What was added to each prompt. ``log_prob`` is the model's own, before temperature
@@ -233,8 +240,9 @@ def sample(
 
     Raises:
         TypeError: if the model is neither, as a translator is.
-        ValueError: if a prompt is empty, holds ``<pad>`` or ends with ``<eos>``, or a setting is
-            out of range.
+        ValueError: if a prompt is empty, holds ``<pad>`` or ends with ``<eos>``, a setting is
+            out of range, or ``uniform`` has another shape, comes with a generator, or holds
+            what is no number from 0 to 1.
 
     >>> from attention_book.models import NgramModel
     >>> model = NgramModel.count([[4, 5, 6]], order=3, vocabulary=7)
@@ -245,6 +253,8 @@ def sample(
     ids, ends = special_ids(model), (*end_ids(model), *stop)
     check_prompt(prompt, model)
     check_sizes(max_tokens=max_tokens)
+    if uniform is not None:
+        _check_uniform(uniform, (len(prompt), max_tokens), generator)
     distribution = partial(
         next_distribution, temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p
     )
@@ -255,7 +265,11 @@ def sample(
         total = torch.zeros(len(prompt), device=prompt.device)
         while True:
             own = next_log_probs(logits, ids, ends)
-            token = draw(distribution(own), generator)
+            shares = distribution(own)
+            if uniform is None:
+                token = draw(shares, generator)
+            else:
+                token = drawn_by(shares, uniform[:, len(written)])
             written.append(token)
             if watch is not None:
                 watch(token)
@@ -321,6 +335,19 @@ def check_prompt(prompt: TokenIds, model: object) -> None:
             f"prompt: expected no <eos>, got one ({got}) at its end, where nothing follows; "
             "leave it out, or let a chat begin its answer"
         )
+
+
+def _check_uniform(
+    uniform: Tensor, shape: tuple[int, int], generator: torch.Generator | None
+) -> None:
+    """Check that there is a number for each draw, and nothing else to draw with."""
+    if tuple(uniform.shape) != shape or generator is not None:
+        raise ValueError(
+            f"uniform: expected the shape (batch, max_tokens) = {shape} and no generator, got "
+            f"{tuple(uniform.shape)} and {'none' if generator is None else 'one'}"
+        )
+    if not bool(((uniform >= 0) & (uniform < 1)).all()):
+        raise ValueError("uniform: expected numbers from 0 to 1, 1 excluded, got others")
 
 
 def _sorted(logits: Tensor) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,7 @@ import copy
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -142,10 +142,21 @@ def stored(model: nn.Module) -> list[tuple[str, Tensor, str | None]]:
 
 def packed(found: Exported, settings: dict[str, Any], weights: Sequence[Tensor]) -> bytes:
     """Return header and weights as one file with its checksum."""
+    return sealed(found.recipe.name, settings, weights, map(half_bytes, weights))
+
+
+def sealed(
+    name: str, settings: dict[str, Any], weights: Sequence[Tensor], written: Iterable[bytes]
+) -> bytes:
+    """Return header and weights, as they are written, as one file with its checksum.
+
+    Raises:
+        ValueError: if a weight is not finite.
+    """
     if not all(bool(weight.isfinite().all()) for weight in weights):
-        raise ValueError(f"{found.recipe.name}: a weight is beyond half precision's 65504")
+        raise ValueError(f"{name}: a weight is beyond half precision's 65504")
     text = compact(settings).encode()
-    content = text + b"".join(half_bytes(weight) for weight in weights)
+    content = text + b"".join(written)
     return b"ATTN" + struct.pack("<I", len(text)) + hashlib.sha256(content).digest() + content
 
 

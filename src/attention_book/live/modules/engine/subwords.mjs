@@ -11,7 +11,7 @@ const RUNS = new RegExp(
 const SPELLED_OUT = /^<([0-9A-F]{2}(?: [0-9A-F]{2})*)>$/;
 
 /** The text as it is cut. */
-function apart(text, language, lowercase) {
+export function apart(text, language, lowercase) {
   if (lowercase) text = text.toLowerCase();
   text = text.replace(/\p{Surrogate}/gu, "\ufffd").normalize("NFC").replace(OUTER, "");
   return language === "zh" ? withoutBlanks(text) : text;

@@ -53,6 +53,8 @@ export function connect({ serve, workerSource = "" }) {
     open: (name, bytes) => ask({ open: name, bytes }),
     translate: (name, text, options, { onStep, signal } = {}) => ask({ translate: name, text, options }, { onStep, signal }),
     trace: (name, text, { signal } = {}) => ask({ trace: name, text }, { signal }),
+    guess: (name, text, options, { signal } = {}) => ask({ guess: name, text, options }, { signal }),
+    write: (name, text, options, { onStep, signal } = {}) => ask({ write: name, text, options }, { onStep, signal }),
     close: () => (port.terminate ?? port.close).call(port),
   };
 }
