@@ -19,7 +19,7 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
         "sliding_window": 1024,
         "sliding_window_pattern": 6,
     },
-    # Copies of the config.json of Qwen/Qwen3-30B-A3B; Qwen Team (2025), table 2.
+    # Qwen Team (2025), table 2; widths and vocabulary: copies of the model's config.json.
     "Qwen3-30B-A3B": {
         "vocab_size": 151_936,
         "hidden_size": 2048,
@@ -46,7 +46,7 @@ CONFIGS: Mapping[str, Mapping[str, Any]] = MappingProxyType({
         "num_local_experts": 128,
         "num_experts_per_tok": 4,
     },
-    # Copies of the config.json of zai-org/GLM-4.5-Air; GLM-4.5 Team (2025).
+    # GLM-4.5 Team (2025), table 1; the vocabulary: transformers, Glm4MoeConfig.
     "GLM-4.5-Air": {
         "vocab_size": 151_552,
         "hidden_size": 4096,

@@ -73,19 +73,24 @@ class Routing:
         return self.counts() / self.experts.numel()
 
     def balance_loss(self) -> Float[Tensor, ""]:
-        """Return what is smallest, 1, when all experts have the same load.
+        """Return a loss whose gradient takes scores from the experts with too much load.
 
         .. math:: L = E \\sum_e f_e P_e
 
         :math:`f_e` is the load of expert e and :math:`P_e` the mean share that it has of a
         token's scores. Fedus et al. (2022), "Switch Transformers", equations 4 to 6, with the
         loads of several chosen experts adding up to 1. A load is a count, which no gradient
-        passes: training lowers the scores of those who have too much.
+        passes: training lowers the scores of those who have too much. It is 1 when all have the
+        same load, but not smallest there: it is less where the busy ones win narrowly.
 
         >>> even = Routing.best(torch.full((4, 2), 0.5) + 0.1 * torch.tensor(
         ...     [[1, 0], [0, 1], [1, 0], [0, 1]]), num_chosen=1)
         >>> even.balance_loss()
         tensor(1.)
+        >>> narrowly = Routing.best(torch.tensor(
+        ...     [[0.51, 0.49], [0.51, 0.49], [0.51, 0.49], [0.01, 0.99]]), num_chosen=1)
+        >>> narrowly.load(), narrowly.balance_loss()
+        (tensor([0.7500, 0.2500]), tensor(0.8850))
         """
         shares = self.scores / self.scores.sum(dim=-1, keepdim=True)
         mean = shares.flatten(0, -2).mean(dim=0)
