@@ -1,6 +1,7 @@
 """Record a grid of small trainings in one file, with what it takes to repeat them.
 
-``record_scaling.py``, ``record_experts.py`` and ``record_hybrids.py`` say what is trained.
+``record_scaling.py``, ``record_experts.py``, ``record_hybrids.py`` and ``record_diffusion.py`` say
+what is trained.
 """
 
 import argparse

@@ -35,6 +35,7 @@ from attention_book.decoding.speculative import (
     verify_drafts,
 )
 from attention_book.decoding.translate import Translation, attention_of, translate
+from attention_book.decoding.unmasking import unmask
 
 __all__ = [
     "BeamStep",
@@ -69,6 +70,7 @@ __all__ = [
     "serve",
     "speculative_sample",
     "translate",
+    "unmask",
     "verify_drafts",
     "with_temperature",
 ]

@@ -29,6 +29,7 @@ from attention_book.training.loss import (
     perplexity,
     token_losses,
 )
+from attention_book.training.masked_diffusion import diffusion_loss, hide_words
 from attention_book.training.schedule import inverse_square_root_schedule, linear_schedule
 
 __all__ = [
@@ -41,10 +42,12 @@ __all__ = [
     "WarmForecaster",
     "batch_loss",
     "descend",
+    "diffusion_loss",
     "evaluate_loss",
     "fit",
     "fit_classifier",
     "hidden_token_loss",
+    "hide_words",
     "inverse_square_root_schedule",
     "linear_schedule",
     "load_checkpoint",
