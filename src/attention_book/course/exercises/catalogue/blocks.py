@@ -358,7 +358,7 @@ def _round_the_end(weights: Tensor, words: Tensor) -> Tensor:
 INDUCTION_SCORE = exercise(
     "induction-score",
     "写 `induction_score(weights, words)`：weights 的形状是（查询，键），words 是每个位置的词。"
-    "看当前的词先前出现过的查询：它们平均把多少权重放在紧跟着先前各次出现的那些键上？",
+    "只算当前的词先前出现过的查询：它们平均把多少权重放在紧跟着先前各次出现的那些键上？",
     "Write `induction_score(weights, words)`: weights has the shape (query, key), words holds the"
     " word at each place. Of the queries whose word has occurred before: how much weight do they"
     " put, on average, on the keys right after the earlier occurrences?",
@@ -477,13 +477,13 @@ def _even_where_nothing(words: Tensor, num_words: int) -> Tensor:
 
 INDUCTION_BY_HAND = exercise(
     "induction-by-hand",
-    "写 `copied(words, num_words)`，只用两次看：第一次，每个位置记下自己前面的词；第二次，"
-    "每个位置均分地看自己以及前面那些位置中，记下的词正是当前词的位置，并取出那里的词。"
+    "写 `copied_by_two_looks(words, num_words)`，只用两次看：第一次，每个位置记下前一个词；"
+    "第二次，在自己和前面的位置里，均匀地看那些记着当前词的，取出那里的词。"
     "返回（位置，词）的概率；没有可看的位置时全为 0。",
-    "Write `copied(words, num_words)` with two looks alone: in the first, each place notes the"
-    " word before it; in the second, each place looks evenly at those places, up to its own, that"
-    " have noted its word, and takes the words that stand there. Return probabilities (place,"
-    " word), all 0 where there is nowhere to look.",
+    "Write `copied_by_two_looks(words, num_words)` with two looks alone: in the first, each place"
+    " notes the word before it; in the second, each place looks evenly at those places, up to"
+    " its own, that have noted its word, and takes the words that stand there. Return"
+    " probabilities (place, word), all 0 where there is nowhere to look.",
     solution=_copied,
     probes=lambda: [
         probe((torch.tensor([4, 1, 3, 0, 4, 1]), 5)),

@@ -243,7 +243,7 @@ DRAW_THE_REST = exercise(
             _absolute,
         ),
         "other-way": wrong(
-            "方向反了：要补的是 p 多出来的。",
+            "方向反了：要补的是 p 比 q 多出来的那一份。",
             "The wrong way round: p is to be filled up.",
             lambda p, q: residual_distribution(q, p),
         ),
@@ -388,7 +388,7 @@ def _channels() -> Iterator[Probe]:
     yield probe((torch.randn(16, 5), 4), "4 位", "4 bits")
     yield probe((torch.randn(6, 4), 1), "1 位：只有两档", "1 bit: two levels")
     loud = torch.tensor([1.0, 1.0, 1.0, 32.0])
-    yield probe((torch.randn(9, 4) * loud, 2), "一个特征特别响", "one loud feature")
+    yield probe((torch.randn(9, 4) * loud, 2), "一个特征的数值特别大", "one very large feature")
     yield probe((torch.randn(5, 5) + 10, 3), "都离 0 很远", "all far from 0")
     same = torch.cat((torch.full((4, 1), 2.5), torch.randn(4, 2)), dim=1)
     yield probe((same, 2), "一个特征处处相同", "a feature that is the same everywhere")

@@ -131,9 +131,9 @@ def _shifted(scores: Tensor, extra: float | Tensor) -> Tensor:
 
 SINK_SOFTMAX = exercise(
     "sink-softmax",
-    "写 `weights(scores, sink)`：最后一维上的 softmax，分母多一项 e 的 sink 次方；返回各个键的权"
+    "写 `with_sink(scores, sink)`：最后一维上的 softmax，分母多一项 e 的 sink 次方；返回各个键的权"
     "重，形状与 scores 相同；评分再大再小也不许溢出。",
-    "Write `weights(scores, sink)`: a softmax over the last axis whose denominator has one more"
+    "Write `with_sink(scores, sink)`: a softmax over the last axis whose denominator has one more"
     " term, e to the power of sink; return the keys' weights, shaped like scores, without"
     " overflow however large or small they are.",
     solution=_with_sink,

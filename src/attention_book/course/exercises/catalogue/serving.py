@@ -177,7 +177,7 @@ STEP_PLAN = exercise(
             ],
         ),
         "writers-left-out": wrong(
-            "漏了在写的人：每人还要算 1 个词元，就是上一个词。",
+            "漏了在写的人：每人还要算 1 个词元，就是他最后写出的那个词。",
             "Those who are being written for are left out: each takes 1 token, the last word.",
             lambda left, chunk: [
                 each if unread else 0
