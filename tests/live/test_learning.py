@@ -219,22 +219,30 @@ def test_the_figure_starts_before_the_first_word(compute) -> None:
     assert compute("bahdanau-step") == compute("bahdanau-step", clock=0, order="chases")
 
 
-NAME = re.compile(r'<text class="[^"]*live-halo" x="([-\d.]+)" y="([-\d.]+)"[^>]*>(\w+)</text>')
-#: Where s stands below a source state, below the context, between two of them, and at the rim.
-CLOCKS = [0, 0.03, 0.1, 0.2, 0.3, 0.37, 0.4, 0.5]
+WINDOW = re.compile(r'<rect class="live-window" x="([-\d.]+)"[^>]* width="([-\d.]+)"')
+WORD_CLOCK = re.compile(r'<circle class="live-key" cx="([-\d.]+)"')
+RIBBON = re.compile(r'<path class="live-weight-line" stroke-width="([-\d.]+)" d="M([-\d.]+) ')
 
 
 @pytest.mark.parametrize("order", BAHDANAU_STATES)
-@pytest.mark.parametrize("clock", CLOCKS)
-def test_no_name_covers_another(clock: float, order: str, draw) -> None:
-    found = NAME.findall(draw("bahdanau-step", clock=clock, order=order))
-    names = {name: (float(x), float(y)) for x, y, name in found}
-    assert set(names) == {"Tom", "chases", "Jerry", "C", "s"}
-    x, y = names.pop("s")
-    assert 0 <= x <= 336
-    for name, (left, base) in names.items():
-        beside = x >= left + 7 * len(name) or x + 7 <= left
-        assert beside or abs(y - base) >= 14, f"s crowds {name}"
+@pytest.mark.parametrize("clock", [0, 0.03, 0.13, 0.2, 0.27, 0.4, 0.48])
+def test_the_window_holds_the_words_that_answer_yes_and_then_no(
+    clock: float, order: str, compute, draw
+) -> None:
+    found, drawing = (
+        compute("bahdanau-step", clock=clock, order=order),
+        draw("bahdanau-step", clock=clock, order=order),
+    )
+    left, width = map(float, WINDOW.search(drawing).groups())
+    places = [float(x) for x in WORD_CLOCK.findall(drawing)]
+    inside = [left < x < left + width for x in places]
+    assert inside == [past > 0 > beyond for past, beyond in found["inner"]]
+    # A word in the window outweighs every other, and its ribbon is as much wider.
+    ribbons = [(float(x), float(wide)) for wide, x in RIBBON.findall(drawing)]
+    assert [x for x, _ in ribbons] == places
+    for weight, (_, wide), within in zip(found["weights"], ribbons, inside, strict=True):
+        assert wide == pytest.approx(max(1, 30 * weight))
+        assert within == (weight == max(found["weights"]))
 
 
 # --- recall ------------------------------------------------------------------------------------
