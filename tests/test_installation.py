@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 from setuptools import Distribution
 
-from attention_book.foundations.environment import ADDRESS
+from attention_book.foundations.environment import ADDRESS, from_extra
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "scripts"))
+
+from try_wheel import TRANSLATE  # noqa: E402
+
 PACKAGE = ROOT / "src" / "attention_book"
 
 #: Every library that the package knows, but for torch and jaxtyping.
@@ -47,34 +51,6 @@ import attention_book.course.datasets, attention_book.metrics
 import attention_book.course.exercises, attention_book.course.diagnosis
 names = {{name.split(".")[0] for name in set(sys.modules) - before}}
 print(*sorted(names & {set(EXTRAS)}))
-"""
-
-TRANSLATE = """
-import torch
-from attention_book import set_seed
-from attention_book.decoding import translate
-from attention_book.inspection import capture_attention
-from attention_book.models import Transformer, TransformerConfig
-from attention_book.text import ParallelData, Vocabulary, phrasebook
-from attention_book.training import fit
-
-set_seed(1)
-pairs = phrasebook("en", "fr")[:48]
-english, french = (Vocabulary.build(side) for side in zip(*((p.source, p.target) for p in pairs)))
-model = Transformer(
-    TransformerConfig(
-        source_vocabulary=len(english), target_vocabulary=len(french), d_model=32, num_heads=4,
-        d_ff=64, num_layers=1, dropout=0.0,
-    )
-)
-data = ParallelData(pairs, english, french)
-optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
-losses = [report.loss_per_token for report in fit(model, data, optimizer, epochs=12, batch_size=16)]
-assert losses[-1] < losses[0] / 4, losses
-with capture_attention(model.eval()) as seen:
-    found = translate(model, [("go", ".")], english, french, width=4)
-assert seen, "no weights were captured"
-print(*found[0].tokens)
 """
 
 ASK = """
@@ -163,6 +139,15 @@ def test_what_needs_an_extra_says_which() -> None:
         f'pip install "attention-book[{extra}] @ {ADDRESS}"'
         for library, extra in expected
     ]
+
+
+def test_the_advice_names_what_the_readme_installs_from() -> None:
+    """The name is on no index: what an error says to type must be what the README says to type."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for extra in ("all", "command"):
+        with pytest.raises(ImportError) as caught, from_extra(extra, "nowhere"):
+            import nowhere_to_be_found  # noqa: F401
+        assert str(caught.value).partition("; ")[2] in readme
 
 
 # --- the wheel -------------------------------------------------------------------------------

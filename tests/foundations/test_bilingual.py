@@ -1,13 +1,7 @@
 """Texts in two languages, and which of the two a reader wants."""
 
-import re
-from itertools import chain
-from pathlib import Path
-
 import pytest
-from fontTools.ttLib import TTFont
 
-import attention_book.plotting.style as style
 from attention_book.foundations.bilingual import SEPARATOR, Bilingual, L, set_language
 from attention_book.foundations.languages import (
     LanguageTag,
@@ -18,10 +12,6 @@ from attention_book.foundations.languages import (
 )
 
 # --- texts -------------------------------------------------------------------------------------
-
-
-ROOT = Path(__file__).parents[2]
-CALL = re.compile(r"""\bL\(\s*f?(["'])(.*?)\1\s*,\s*f?(["'])(.*?)\3""", re.S)
 
 
 def test_each_language_has_its_text():
@@ -95,19 +85,6 @@ def test_a_fixed_language_does_not_hide_a_wrong_label():
     set_language("en")
     with pytest.raises(ValueError, match="a formula"):
         L("$d_k$", "size")
-
-
-def test_the_font_has_every_character_of_every_label_in_the_book():
-    sources = chain(ROOT.glob("book/*.md"), ROOT.glob("src/**/*.py"))
-    used = {
-        (character, path.name)
-        for path in sources
-        for match in CALL.finditer(path.read_text(encoding="utf8"))
-        for character in match[2] + match[4]
-    }
-    font = TTFont(ROOT / "src/attention_book/plotting/fonts" / style.FONT_FILE)
-    assert used, "no label found: does the pattern still fit the calls?"
-    assert {place for place in used if ord(place[0]) not in font.getBestCmap()} == set()
 
 
 # --- codes of languages ------------------------------------------------------------------------

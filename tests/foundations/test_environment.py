@@ -33,15 +33,6 @@ def test_other_errors_pass() -> None:
         raise KeyError("something else")
 
 
-def test_the_advice_names_what_the_readme_installs_from() -> None:
-    """The name is on no index: what an error says to type must be what the README says to type."""
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-    for extra in ("all", "command"):
-        with pytest.raises(ImportError) as caught, from_extra(extra, "nowhere"):
-            import nowhere_to_be_found  # noqa: F401
-        assert str(caught.value).partition("; ")[2] in readme
-
-
 # --- files -------------------------------------------------------------------------------------
 
 

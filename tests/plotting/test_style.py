@@ -13,12 +13,15 @@ import re
 import subprocess
 import sys
 import warnings
+from itertools import chain
+from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from fontTools.ttLib import TTFont
 from matplotlib import font_manager, ft2font
 
 from attention_book.foundations import visible_label
@@ -31,6 +34,8 @@ from attention_book.plotting.style import FONT_FAMILY, as_array, in_cell
 
 
 DARK_PAGE = "#14181e"
+ROOT = Path(__file__).parents[2]
+CALL = re.compile(r"""\bL\(\s*f?(["'])(.*?)\1\s*,\s*f?(["'])(.*?)\3""", re.S)
 
 DRAW = """
 import matplotlib, sys, torch
@@ -91,6 +96,19 @@ def test_text_on_cells_never_follows_the_page():
 
 def test_the_books_own_font_is_found_first():
     assert font_manager.findfont("Noto Sans SC").endswith(style.FONT_FILE)
+
+
+def test_the_font_has_every_character_of_every_label_in_the_book():
+    sources = chain(ROOT.glob("book/*.md"), ROOT.glob("src/**/*.py"))
+    used = {
+        (character, path.name)
+        for path in sources
+        for match in CALL.finditer(path.read_text(encoding="utf8"))
+        for character in match[2] + match[4]
+    }
+    font = TTFont(ROOT / "src/attention_book/plotting/fonts" / style.FONT_FILE)
+    assert used, "no label found: does the pattern still fit the calls?"
+    assert {place for place in used if ord(place[0]) not in font.getBestCmap()} == set()
 
 
 def test_a_character_outside_the_font_is_reported():

@@ -9,9 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import attention_book
-
-SCRIPT = Path(attention_book.__file__).parents[2] / "scripts" / "kill_training.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_training.py"
 
 
 def test_what_is_killed_again_and_again_ends_with_the_same_bits_and_leaves_no_half_file() -> None:

@@ -124,8 +124,8 @@ ATTACKS = [
     Attack("stops itself", [answer("import signal; os.kill(os.getpid(), signal.SIGSTOP)"), FAIR],
            {P: False, S: True}),
     Attack("time bomb in a thread",
-           ["import threading, os\nthreading.Timer(.3, lambda: os._exit(0)).start()", GOOD,
-            "import time; time.sleep(2)", FAIR], {P: True, S: True}),
+           ["import threading, os\nthreading.Timer(2.5, lambda: os._exit(0)).start()", GOOD,
+            "import time; time.sleep(5)", FAIR], {P: True, S: True}),
     Attack("threads that outlive",
            ["import threading, time\ndef spin():\n    while True: time.sleep(.01)\n"
             "for _ in range(20): threading.Thread(target=spin).start()", GOOD, FAIR],

@@ -54,6 +54,18 @@ def test_a_notebook_is_one_and_holds_no_solution(language, nbgrader):
     assert len(graded_cells) == (len(EXERCISES) if nbgrader else 0)
 
 
+def test_what_nbgrader_takes_away_is_the_body_and_never_the_name():
+    for name, exercise in EXERCISES.items():
+        cells = assignment([name], "One", "en", nbgrader=True)["cells"]
+        (cell,) = [c for c in cells if c["metadata"].get("nbgrader", {}).get("solution")]
+        head, begin, body, end = ("\n" + cell["source"]).rsplit("\n", 3)
+        assert (begin.strip(), end.strip()) == ("### BEGIN SOLUTION", "### END SOLUTION")
+        assert "..." in body
+        if exercise.parameters:
+            function, arguments = name.replace("-", "_"), ", ".join(exercise.parameters)
+            assert head.strip() == f"def {function}({arguments}):"
+
+
 @pytest.mark.skipif(not CAN_GRADE, reason="children are forked on Linux alone")
 def test_an_empty_notebook_gets_no_point_and_a_filled_one_all():
     names = CHAPTERS["masks"].exercises

@@ -74,15 +74,19 @@ def _task(exercise: Exercise, language: str, *, nbgrader: bool) -> Iterable[dict
     function = name.replace("-", "_")
     yield _markdown(f"{name}-task", f"## {name}\n\n{exercise.task.text(language)}")
     here = _STUB.text(language)
+    stub = f"{function} = ...  # {here}"
+    head, indent = "", ""
     if exercise.parameters:
-        stub = f"def {function}({', '.join(exercise.parameters)}):\n    return ...  # {here}"
-    else:
-        stub = f"{function} = ...  # {here}"
+        stub = f"return ...  # {here}"
+        head, indent = f"def {function}({', '.join(exercise.parameters)}):\n", "    "
     call = f'check("{name}", {function})'
     if not nbgrader:
-        yield _code(name, f"{stub}\n\n\n{call}")
+        yield _code(name, f"{head}{indent}{stub}\n\n\n{call}")
         return
-    yield _code(name, stub, nbgrader=_marks(name, solution=True))
+    # Of a cell without these two lines nbgrader takes everything away, the function's name too.
+    lines = ("### BEGIN SOLUTION", stub, "### END SOLUTION")
+    marked = head + "\n".join(indent + line for line in lines)
+    yield _code(name, marked, nbgrader=_marks(name, solution=True))
     graded = _marks(f"{name}-check", grade=True, points=1, locked=True)
     yield _code(f"{name}-check", f"assert {call}", nbgrader=graded)
 
