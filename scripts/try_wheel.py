@@ -8,7 +8,6 @@ a folder where the repository's own sources cannot be found.
 
 import argparse
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -44,6 +43,35 @@ for found in pkgutil.walk_packages(path, prefix, onerror=lambda name: None):
         assert "attention-book[" in str(error), f"{found.name}: {error}"
         extras += 1
 print(extras, "modules ask for an extra, by its name")
+"""
+
+#: With torch and jaxtyping alone a translator is trained, looked into, and translates.
+TRANSLATE = """
+import torch
+from attention_book import set_seed
+from attention_book.decoding import translate
+from attention_book.inspection import capture_attention
+from attention_book.models import Transformer, TransformerConfig
+from attention_book.text import ParallelData, Vocabulary, phrasebook
+from attention_book.training import fit
+
+set_seed(1)
+pairs = phrasebook("en", "fr")[:48]
+english, french = (Vocabulary.build(side) for side in zip(*((p.source, p.target) for p in pairs)))
+model = Transformer(
+    TransformerConfig(
+        source_vocabulary=len(english), target_vocabulary=len(french), d_model=32, num_heads=4,
+        d_ff=64, num_layers=1, dropout=0.0,
+    )
+)
+data = ParallelData(pairs, english, french)
+optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
+losses = [report.loss_per_token for report in fit(model, data, optimizer, epochs=12, batch_size=16)]
+assert losses[-1] < losses[0] / 4, losses
+with capture_attention(model.eval()) as seen:
+    found = translate(model, [("go", ".")], english, french, width=4)
+assert seen, "no weights were captured"
+print(*found[0].tokens)
 """
 
 
@@ -82,14 +110,6 @@ def build(folder: Path) -> Path:
     return wheel
 
 
-def translation() -> str:
-    """Return the code that trains a translator, of the tests of what is installed."""
-    text = (ROOT / "tests" / "test_installation.py").read_text(encoding="utf8")
-    found = re.search(r'TRANSLATE = """(.*?)"""', text, re.S)
-    assert found
-    return found[1]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("wheel", nargs="?", type=Path, help="a wheel; without one it is built")
@@ -100,14 +120,15 @@ def main() -> None:
         wheel = options.wheel.resolve() if options.wheel else build(folder)
         alone = environment(folder / "alone", str(wheel))
         print(run(alone, "-c", ALONE, cwd=folder), end="")
-        print("translates:", run(alone, "-W", "ignore", "-c", translation(), cwd=folder), end="")
+        print("translates:", run(alone, "-W", "ignore", "-c", TRANSLATE, cwd=folder), end="")
         every = environment(folder / "every", f"{wheel}[all]", *FOR_TESTS)
-        for part in ("tests", "benchmarks", "pyproject.toml"):
+        for part in ("tests", "benchmarks", "scripts", "pyproject.toml"):
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copyfile
             copy(ROOT / part, folder / part)
         tests = [f"tests/{each}" for each in options.tests]
         plain = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile")
-        print(run(every, *plain, *tests, cwd=folder, OMP_NUM_THREADS="1").splitlines()[-1])
+        as_here = {"OMP_NUM_THREADS": "1", "ATTENTION_BOOK_STRICT": "1"}  # conftest.py stays here
+        print(run(every, *plain, *tests, cwd=folder, **as_here).splitlines()[-1])
 
 
 if __name__ == "__main__":
