@@ -1,6 +1,7 @@
 """Live figures of positions compute what the package computes."""
 
 import math
+import re
 
 import pytest
 import torch
@@ -95,6 +96,30 @@ def test_added_to_a_word_the_curve_moves(compute) -> None:
     found = compute("positions", scheme="added", position=40)
     moved = zip(found["curve"], found["reference"], strict=True)
     assert max(abs(ours[0] - reference[0]) for ours, reference in moved) > 1
+
+
+@pytest.mark.parametrize("scheme", ["sinusoidal", "rotary", "alibi", "added"])
+def test_the_curve_leaves_its_ghost_only_where_the_place_matters(scheme: str, draw) -> None:
+    drawing = draw("positions", scheme=scheme, d=8, power=2, position=60)
+    lines = re.findall(r'<polyline class="(live-ghost|live-stroke)" points="([^"]*)"', drawing)
+    drawn = {kind: [] for kind, _ in lines}
+    for kind, points in lines:
+        drawn[kind] += [float(each) for each in re.split("[ ,]", points)]
+    same = drawn["live-stroke"] == pytest.approx(drawn["live-ghost"], abs=1e-6)
+    assert same == (scheme != "added")
+
+
+def test_query_and_key_move_together(draw) -> None:
+    def apart(position: int) -> float:
+        drawing = draw("positions", scheme="rotary", position=position, offset=-3)
+        query, key = (
+            float(re.search(f'class="{kind}"[^>]* cx="([^"]+)"', drawing)[1])
+            for kind in ("live-handle live-query", "live-key live-full")
+        )
+        return query - key
+
+    assert apart(10) == pytest.approx(apart(90))
+    assert apart(10) > 0
 
 
 # --- scaled rotary frequencies -----------------------------------------------------------------

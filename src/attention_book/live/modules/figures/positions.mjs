@@ -75,10 +75,15 @@ export function compute(state) {
   };
 }
 
-/* ---- the drawing: the curve over the offset, below it a clock for each pair of features ---- */
-const PLOT = { left: 44, right: 16, top: 40, height: 170 };
+/* ---- the drawing, from above: where query and key stand, the curve over the offset, and, where angles make
+   it, a clock for each pair of features ---- */
+const SIDE = 14, QUERY = 40, KEY = 66;
+const PLOT = { left: 34, right: 14, top: 138, height: 150 }, BOTTOM = PLOT.top + PLOT.height;
+const LAST = 100;
+const along = (position, width) => SIDE + (position / (LAST + FAR)) * (width - 2 * SIDE);
 const xOf = (offset, width) => PLOT.left + ((offset + FAR) / (2 * FAR)) * (width - PLOT.left - PLOT.right);
-const yOf = (value, [low, high]) => PLOT.top + PLOT.height * (1 - (value - low) / (high - low));
+const yOf = (value, [low, high]) => PLOT.top + PLOT.height * (1 - (Math.max(low, value) - low) / (high - low));
+const turning = (scheme) => scheme === "rotary" || scheme === "sinusoidal";
 
 /** The heights shown: fixed above, so that a curve that moves can be seen to move; below, down to 0 or
     as far as the curves go. ALiBi's steepest line leaves the picture. */
@@ -89,107 +94,109 @@ function rangeOf({ scheme, d }, { curve, reference }) {
 }
 
 function draw({ state, numbers, width }) {
-  const below = PLOT.top + PLOT.height + 54, clocks = state.scheme === "alibi"
-    ? factors(state, numbers, below, width) : hands(state, numbers, below, width);
-  const height = below + clocks.height;
+  const clocks = turning(state.scheme) ? hands(numbers, BOTTOM + 52, width) : { height: 0, drawing: [] };
+  const height = BOTTOM + 42 + clocks.height;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
-    plot(state, numbers, width), clocks.drawing);
+    places(state, width), plot(state, numbers, width), clocks.drawing);
 }
 
-function plot(state, numbers, width) {
-  const { curve, reference, marked } = numbers, range = rangeOf(state, numbers), [low, high] = range, x = xOf(state.offset, width), bottom = PLOT.top + PLOT.height;
-  const line = (points, head, kind) => svg("polyline", { class: kind, points: OFFSETS
-    .map((offset, n) => points[n] && `${xOf(offset, width)},${yOf(Math.max(low, points[n][head]), range)}`).filter(Boolean).join(" ") });
-  const lines = (points, kind) => reference[FAR].map((_, head) => line(points, head, kind));
-  const zero = yOf(0, range);
+/** The text, with the query above its line and the key below. */
+function places({ position, offset }, width) {
+  const key = position + offset, x = along(position, width), clamped = (at, room) => Math.max(room, Math.min(width - room, at));
   return [
-    svg("path", { class: "live-axis", d: `M${PLOT.left} ${zero}H${width - PLOT.right}M${xOf(0, width)} ${PLOT.top}V${bottom}` }),
-    [low, 0, high].filter((value, n, all) => all.indexOf(value) === n).map((value) => svg("text",
-      { class: "live-number", x: PLOT.left - 6, y: yOf(value, range) + 4, "text-anchor": "end" }, number(value, 0))),
-    [-FAR, -FAR / 2, 0, FAR / 2, FAR].map((offset) => svg("text",
-      { class: "live-number", x: xOf(offset, width), y: bottom + 16, "text-anchor": "middle" }, (offset > 0 ? "+" : "") + number(offset, 0))),
-    label(["相对位移 j − i", "offset j − i"], { class: "live-count", x: PLOT.left + (width - PLOT.left - PLOT.right) / 2, y: bottom + 36, "text-anchor": "middle" }),
-    svg("line", { class: "live-axis live-dashed", x1: x, x2: x, y1: PLOT.top, y2: bottom }),
-    lines(reference, "live-stroke-warm live-under"), lines(curve, "live-stroke"), // where they coincide both show
-    legend([["live-stroke", ["这个查询", "this query"]], ["live-stroke-warm live-under", [`查询在 ${REFERENCE}`, `query at ${REFERENCE}`]]], 18),
-    state.scheme === "alibi" ? [] : OFFSETS.map((offset, n) => curve[n] && svg("circle",
-      { class: "live-fill", cx: xOf(offset, width), cy: yOf(curve[n][0], range), r: 2 })).filter(Boolean),
-    marked ? svg("circle", { class: "live-handle", cx: x, cy: yOf(Math.max(low, marked[0]), range), r: 7 }) : [],
+    svg("path", { class: "live-axis", d: `M${along(0, width)} ${(QUERY + KEY) / 2}H${along(LAST + FAR, width)}` }),
+    key < 0 ? [] : [
+      svg("line", { class: "live-stroke", x1: x, y1: QUERY, x2: along(key, width), y2: KEY }),
+      svg("circle", { class: "live-key live-full", cx: along(key, width), cy: KEY, r: 6 }),
+      label([`键在 ${key}`, `key at ${key}`], { x: clamped(along(key, width), 34), y: KEY + 22, "text-anchor": "middle" }),
+    ],
+    label([`查询在 ${position}`, `query at ${position}`], { class: "live-strong", x: clamped(x, 40), y: 20, "text-anchor": "middle" }),
+    svg("circle", { class: "live-handle live-query", cx: x, cy: QUERY, r: 9 }),
   ];
 }
 
-/** What the lines mean. */
-const legend = (items, y) => items.map(([kind, text], n) => [
-  svg("line", { class: kind, x1: 4 + n * 124, x2: 26 + n * 124, y1: y - 4, y2: y - 4 }),
-  label(text, { x: 32 + n * 124, y }),
-]);
+function plot(state, numbers, width) {
+  const { curve, reference, marked, expected } = numbers, range = rangeOf(state, numbers), [low, high] = range, x = xOf(state.offset, width);
+  const line = (points, head, kind) => svg("polyline", { class: kind, points: OFFSETS
+    .map((offset, n) => points[n] && `${xOf(offset, width)},${yOf(points[n][head], range)}`).filter(Boolean).join(" ") });
+  const lines = (points, kind) => reference[FAR].map((_, head) => line(points, head, kind));
+  const one = state.scheme !== "alibi", apart = one && marked && Math.abs(marked[0] - expected[0]) > (high - low) / 12;
+  const beside = (value, kind) => svg("text", { class: `live-number live-halo ${kind}`, y: yOf(value, range) + 5,
+    x: x + (state.offset < FAR / 2 ? 14 : -14), "text-anchor": state.offset < FAR / 2 ? "start" : "end" }, number(value, 2));
+  return [
+    svg("path", { class: "live-axis", d: `M${PLOT.left} ${yOf(0, range)}H${width - PLOT.right}M${xOf(0, width)} ${PLOT.top}V${BOTTOM}` }),
+    [low, 0, high].filter((value, n, all) => all.indexOf(value) === n).map((value) => svg("text",
+      { class: "live-count live-number", x: PLOT.left - 6, y: yOf(value, range) + 4, "text-anchor": "end" }, number(value, 0))),
+    label(["评分", "score"], { class: "live-muted", x: 0, y: PLOT.top - 16, "font-size": 12 }),
+    svg("line", { class: "live-ghost", x1: width - 128, x2: width - 100, y1: PLOT.top - 20, y2: PLOT.top - 20 }),
+    label([`查询在 ${REFERENCE} 时`, `query at ${REFERENCE}`], { class: "live-muted", x: width - 94, y: PLOT.top - 16, "font-size": 12 }),
+    [-FAR, -FAR / 2, 0, FAR / 2, FAR].map((offset) => svg("text",
+      { class: "live-count live-number", x: xOf(offset, width), y: BOTTOM + 16, "text-anchor": "middle" }, (offset > 0 ? "+" : "") + number(offset, 0))),
+    label(["← 键在前", "← key before"], { class: "live-muted", x: PLOT.left, y: BOTTOM + 34, "font-size": 12 }),
+    label(["键在后 →", "key after →"], { class: "live-muted", x: width - PLOT.right, y: BOTTOM + 34, "text-anchor": "end", "font-size": 12 }),
+    svg("line", { class: "live-key-line live-dashed", x1: x, x2: x, y1: PLOT.top, y2: BOTTOM }),
+    lines(reference, "live-ghost"), lines(curve, "live-stroke"), // where they coincide the curve lies in its ghost
+    one ? [] : numbers.slopes.map((slope, head, all) => (head > 1 && head < all.length - 1 ? [] : label([`头 ${head + 1}`, `head ${head + 1}`], {
+      class: "live-halo", "text-anchor": "end", "font-size": 12, x: width - PLOT.right - 2, y: yOf(Math.max(low, -slope * FAR), range) - (head ? -14 : 6) }))),
+    marked && apart ? beside(expected[0], "live-muted") : [],
+    marked ? [svg("circle", { class: "live-key live-full", cx: x, cy: yOf(marked[0], range), r: 6 }), one ? beside(marked[0], "live-strong") : []] : [],
+  ];
+}
 
-/** A clock for each pair of features: the hand of the query, and that of the marked key. */
-function hands(state, { turned }, top, width) {
-  const size = Math.max(40, Math.min(64, Math.floor(width / turned.length))), perRow = Math.min(turned.length, Math.floor(width / size));
-  const rows = Math.ceil(turned.length / perRow), radius = 0.4 * size, start = (width - perRow * size) / 2, key = state.position + state.offset;
-  const tip = (angle) => ({ x2: radius * Math.cos(angle), y2: -radius * Math.sin(angle) });
+/** A clock for each pair of features: the hand of the query, that of the key, and the angle between them. */
+function hands({ turned, marked }, top, width) {
+  const size = Math.max(40, Math.min(72, Math.floor(width / turned.length))), perRow = Math.min(turned.length, Math.floor(width / size));
+  const rows = Math.ceil(turned.length / perRow), radius = 0.36 * size, start = (width - perRow * size) / 2;
+  const tip = (angle, far = radius) => [far * Math.cos(angle), -far * Math.sin(angle)];
+  const hand = (kind, angle) => svg("line", { class: kind, x1: 0, y1: 0, x2: tip(angle)[0], y2: tip(angle)[1] });
+  const letter = (angle, text) => svg("text", { class: "live-count", x: tip(angle, radius + 8)[0], y: tip(angle, radius + 8)[1] + 4, "text-anchor": "middle" }, text);
   return {
-    height: 62 + rows * size,
+    height: 44 + rows * size,
     drawing: [
-      legend([["live-stroke-warm", `q: i = ${state.position}`], ["live-stroke", `k: j = ${key < 0 ? "–" : key}`]], top + 14),
-      turned.map(([query, other], j) => svg("g", {
-        transform: `translate(${start + ((j % perRow) + 0.5) * size} ${top + 30 + (Math.floor(j / perRow) + 0.5) * size})` },
+      label(["两根针都跟着位置转，夹角只看位移", "both hands turn, the angle between them stays"],
+        { class: "live-muted", x: width / 2, y: top + 12, "text-anchor": "middle", "font-size": 12 }),
+      turned.map(([query, key], j) => svg("g", {
+        transform: `translate(${start + ((j % perRow) + 0.5) * size} ${top + 26 + (Math.floor(j / perRow) + 0.5) * size})` },
         svg("circle", { class: "live-axis", r: radius }),
-        key < 0 ? [] : svg("line", { class: "live-stroke", x1: 0, y1: 0, ...tip(other) }),
-        svg("line", { class: "live-stroke-warm", x1: 0, y1: 0, ...tip(query) }))),
-      label(["每对特征一根指针，从转得最快的到最慢的", "a hand for each pair of features, fastest to slowest"],
-        { class: "live-count", x: width / 2, y: top + 50 + rows * size, "text-anchor": "middle" }),
+        marked ? [wedge(query, key, tip), hand("live-key-line", key)] : [], hand("live-query-line", query),
+        j ? [] : [letter(query, "q"), marked ? letter(key, "k") : []])),
     ],
   };
 }
 
-/** By what ALiBi multiplies the weight of the marked key in each head. */
-function factors(state, { slopes }, top, width) {
-  const room = (width - 8) / slopes.length, HEIGHT = 60;
-  return {
-    height: HEIGHT + 44,
-    drawing: [
-      label([`距离 ${Math.abs(state.offset)}：各个头的权重乘以`, `distance ${Math.abs(state.offset)}: each head's weight is multiplied by`], { x: 4, y: top + 8 }),
-      slopes.map((slope, h) => {
-        const factor = Math.exp(-slope * Math.abs(state.offset)), x = 4 + h * room;
-        return [
-          svg("rect", { class: "live-now", x: x + 1, y: top + 20, width: room - 2, height: HEIGHT }),
-          svg("rect", { class: "live-fill", x: x + 2, y: top + 20 + (1 - factor) * HEIGHT, width: room - 4, height: factor * HEIGHT }),
-          svg("text", { class: "live-count", x: x + room / 2, y: top + HEIGHT + 36, "text-anchor": "middle" }, String(h + 1)),
-        ];
-      }),
-    ],
-  };
+/** The smaller angle between two hands, filled. */
+function wedge(from, to, tip) {
+  const between = ((((to - from) % (2 * Math.PI)) + 3 * Math.PI) % (2 * Math.PI)) - Math.PI, [x, y] = tip(from), [x2, y2] = tip(to);
+  return svg("path", { class: "live-window", d: `M0 0L${x} ${y}A${Math.hypot(x, y)} ${Math.hypot(x, y)} 0 0 ${between > 0 ? 0 : 1} ${x2} ${y2}Z` });
 }
 
 const handles = ({ state, numbers, width }) => {
-  const range = rangeOf(state, numbers), y = numbers.marked ? yOf(Math.max(range[0], numbers.marked[0]), range) : PLOT.top;
-  return [{
-    x: xOf(state.offset, width), y,
-    move: (x) => ({ offset: Math.max(-FAR, Math.min(FAR, Math.round(((x - PLOT.left) / (width - PLOT.left - PLOT.right)) * 2 * FAR - FAR))) }),
-  }];
+  const range = rangeOf(state, numbers), y = numbers.marked ? yOf(numbers.marked[0], range) : PLOT.top;
+  const within = (value, least, most) => Math.max(least, Math.min(most, Math.round(value)));
+  return [
+    { x: along(state.position, width), y: QUERY, move: (x) => ({ position: within(((x - SIDE) / (width - 2 * SIDE)) * (LAST + FAR), 0, LAST) }) },
+    { x: xOf(state.offset, width), y, move: (x) => ({ offset: within(((x - PLOT.left) / (width - PLOT.left - PLOT.right)) * 2 * FAR - FAR, -FAR, FAR) }) },
+  ];
 };
 
 /* ---- the sentence and the table ---- */
 function explain({ state, numbers }) {
-  const { marked, expected, slopes } = numbers, i = state.position, k = state.offset, j = i + k;
-  if (!marked) return [`位置从 0 数起，查询在位置 ${i}，往前 ${-k} 步已经没有词了：曲线在这里断开。`,
+  const { marked, expected, slopes } = numbers, i = state.position, k = state.offset;
+  if (!marked) return [`位置从 0 数起，查询在 ${i}，往前 ${-k} 步已经没有词了：曲线在这里断开。`,
     `Positions start at 0. With the query at ${i} there is no word ${-k} places before it: the curve ends there.`];
-  const here = number(marked[0], 3), there = number(expected[0], 3), other = REFERENCE + k;
-  return {
-    sinusoidal: [`位置 ${i} 与 ${j} 的点积是 ${here}；位置 ${REFERENCE} 与 ${other}（虚线）也是 ${there}。移动查询的位置，每根指针都在转，两根指针的夹角却不变，所以曲线不动。`,
-      `The dot product of positions ${i} and ${j} is ${here}; that of ${REFERENCE} and ${other} (dashed) is ${there} as well. Move the query: every hand turns, the angle between two hands stays, and so does the curve.`],
-    added: here === there
-      ? [`位置 ${i} 与 ${j} 得 ${here}，和虚线（查询在位置 ${REFERENCE}）一样。移动查询的位置，看两条曲线怎样分开。`,
-        `Positions ${i} and ${j} give ${here}, as on the dashed curve (query at ${REFERENCE}). Move the query and see the curves part.`]
-      : [`位置 ${i} 与 ${j} 得 ${here}，位置 ${REFERENCE} 与 ${other}（虚线）得 ${there}：位移一样，结果不同。编码先加到词上，点积里就多出“词乘位置”的项，它们看的是绝对位置。`,
-        `Positions ${i} and ${j} give ${here}, positions ${REFERENCE} and ${other} (dashed) ${there}: the same offset, another product. Added to a word, the encoding brings in terms of word times position, which depend on where one stands.`],
-    rotary: [`位置 ${i} 的查询对位置 ${j} 的键得 ${here}，从位置 ${REFERENCE} 看 ${other} 也是 ${there}：转角相减，只剩位移。${state.phase ? "键的内容转了一个角，曲线左右不对称：分得清前后。" : "查询与键的内容相同，曲线左右对称；转一转键的内容试试。"}`,
-      `The query at ${i} gives the key at ${j} a score of ${here}, and from ${REFERENCE} to ${other} it is ${there} as well: angles subtract, and only the offset is left. ${state.phase ? "The key's content is turned, and the curve is lopsided: before and after differ." : "Query and key have the same content, and the curve is symmetric; try turning the key's content."}`],
-    alibi: [`相距 ${Math.abs(k)}：头 1 的评分减 ${number(-marked[0], 2)}，头 ${slopes.length} 减 ${number(-marked.at(-1), 2)}。每个头的曲线都是两条直线，前后对称；查询移到哪里都不变。`,
-      `At a distance of ${Math.abs(k)}, head 1 takes ${number(-marked[0], 2)} off the score and head ${slopes.length} takes ${number(-marked.at(-1), 2)}. Each head is a straight line on either side, the same before and after, wherever the query stands.`],
-  }[state.scheme];
+  const here = number(marked[0], 3), there = number(expected[0], 3), far = Math.abs(k);
+  const [zh, en] = k === 0 ? ["键就在查询那里", "the key is where the query is"]
+    : k < 0 ? [`键总在它前面 ${far} 个词`, `the key stays ${far} before it`] : [`键总在它后面 ${far} 个词`, `the key stays ${far} after it`];
+  if (state.scheme === "alibi") return [
+    `相距 ${far}：头 1 的评分减 ${number(-marked[0], 2)}，头 ${slopes.length} 减 ${number(-marked.at(-1), 2)}。每个头的线只看远近，不分前后；查询挪到哪里都一样。`,
+    `At a distance of ${far}, head 1 takes ${number(-marked[0], 2)} off the score and head ${slopes.length} takes ${number(-marked.at(-1), 2)}. A head's line knows how far, not on which side, and is the same wherever the query stands.`];
+  if (i === REFERENCE) return [`查询在 ${i}，${zh}：评分 ${here}。把查询挪到别处，看曲线离不离开灰带。`,
+    `With the query at ${i}, ${en}; the score is ${here}. Move the query and see whether the curve leaves the gray band.`];
+  return here === there
+    ? [`查询从 ${REFERENCE} 挪到 ${i}，${zh}，评分还是 ${here}。针都转了，夹角没变，整条曲线就没有动。`,
+      `The query has moved from ${REFERENCE} to ${i}, ${en}, and the score is still ${here}. All hands have turned, no angle has changed, and so the curve has not moved.`]
+    : [`查询从 ${REFERENCE} 挪到 ${i}，${zh}，评分却从 ${there} 变成 ${here}。编码先加到词上，点积里就多出“词乘位置”的项，它们看的是绝对位置。`,
+      `The query has moved from ${REFERENCE} to ${i}, ${en}, and yet the score has gone from ${there} to ${here}. Added to a word, the encoding brings in terms of word times position, which depend on where one stands.`];
 }
 
 function table({ state, numbers }) {
@@ -203,15 +210,11 @@ function table({ state, numbers }) {
 
 export default figure({
   begin, address, compute, draw, explain, table, handles,
-  title: ["查询与前后各个位置的键的评分，随相对位移变化的曲线；下面是每一对特征的指针",
-    "The score of a query with keys before and after it, as a curve over the offset; below, the hands of every pair of features"],
+  title: ["查询与键在文字里的位置；评分随相对位移变化的曲线，与查询在 24 时的曲线相比；每一对特征的指针",
+    "Where query and key stand in the text; the score as a curve over the offset, beside that of a query at 24; the hands of every pair of features"],
   controls: [
     { kind: "choice", key: "scheme", title: ["方法", "Scheme"], options: SCHEMES.map((scheme) => [scheme, NAMES[scheme]]) },
-    { kind: "slider", key: "position", title: ["查询的位置 i", "Query's position i"], min: 0, max: 100, step: 1 },
-    { kind: "slider", key: "offset", title: ["键的位移 j − i", "Key's offset j − i"], min: -FAR, max: FAR, step: 1, write: (offset) => number(offset, 0) },
-    { kind: "slider", key: "d", title: ["特征数 d", "Features d"], min: 2, max: 32, step: 2 },
-    { kind: "slider", key: "power", title: ["底数", "Base"], min: 1, max: 5, step: 0.5, write: (power) => String(Math.round(10 ** power)) },
-    { kind: "slider", key: "phase", title: ["RoPE：键的内容转", "RoPE: turn key by"], min: -180, max: 180, step: 5, write: (phase) => `${number(phase, 0)}°` },
-    { kind: "slider", key: "heads", title: ["ALiBi：头数", "ALiBi: heads"], min: 1, max: 16, step: 1 },
+    { kind: "slider", key: "position", title: ["挪查询", "Move the query"], min: 0, max: LAST, step: 1 },
+    { kind: "slider", key: "offset", title: ["键离查询几步", "Key's offset"], min: -FAR, max: FAR, step: 1, write: (offset) => number(offset, 0) },
   ],
 });
