@@ -1,5 +1,7 @@
-/* The KV cache: words are written one by one; what each step computes, and how much memory stays taken. */
+/* The KV cache: words are written one by one. What a step computes with a cache and without, and what the
+   cache takes in memory for it. */
 import { oneOf } from "../page/address.mjs";
+import { control } from "../page/controls.mjs";
 import { figure } from "../page/figure.mjs";
 import { label, number, svg } from "../page/words.mjs";
 
@@ -9,11 +11,13 @@ export const WORDS = [
 ];
 const T = WORDS.length, SOURCE = 10, CONTEXT = 2 ** 17; // words of the source; of a full context
 const WIDTHS = [64, 256, 1024, 4096], HEADS = [4, 8, 32], SHARED = ["1", "2", "4", "all"], BYTES = [4, 2, 1];
-const TRANSLATOR = { layers: 2, d_model: 64, heads: 4, shared: "1", bytes: 4 };
 const LLAMA = { layers: 32, d_model: 4096, heads: 32, shared: "4", bytes: 2 };
+const MODELS = {
+  translator: { layers: 2, d_model: 64, heads: 4, shared: "1", bytes: 4 }, llama: LLAMA, unshared: { ...LLAMA, shared: "1" },
+};
 
 const range = (least, most) => Array.from({ length: most - least + 1 }, (_, i) => least + i);
-const begin = { words: 7, ...TRANSLATOR };
+const begin = { words: 7, ...MODELS.translator };
 const address = {
   words: oneOf(range(1, T)), layers: oneOf(range(1, 32)), d_model: oneOf(WIDTHS), heads: oneOf(HEADS), shared: oneOf(SHARED), bytes: oneOf(BYTES),
 };
@@ -44,96 +48,62 @@ const scaled = (value, base, units) => {
   return `${tidy(value / base ** power)}${units[power]}`;
 };
 const memory = (bytes) => scaled(bytes, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
-const amount = (operations) => scaled(operations, 1000, ["", " K", " M", " G", " T"]);
 
-/** Where things stand: two squares of steps above, then two curves, beside each other if there is room. */
+/* ---- the drawing: what each way computes in this step, filled; what it only reads, outlined ---- */
+const HEADING = 18, CACHE = 54, LINE = 16; // a row is at least as high as its word
+
+/** Where things stand: two triangles, the first with outlines of the rows that earlier steps computed. */
 function places(width) {
-  const left = 58, gap = 18, cell = Math.min(17, (width - left - gap - 2) / (2 * T)), side = T * cell;
-  const wide = width >= 560, top = 66, below = top + side + 44, chart = wide ? (width - 40) / 2 : width;
-  const second = wide ? { x: chart + 40, y: below } : { x: 0, y: below + 154 }, heads = second.y + 160;
-  const third = wide ? { x: chart + 40, y: heads } : { x: 0, y: heads + 74 };
-  const start = wide ? (width - 2 * side - gap - left) / 2 + left : left;
-  return { left: start, right: start + side + gap, cell, side, top, below, chart, second, heads, third, height: third.y + 68 };
+  const names = 56, gap = 20, cell = Math.min(20, (width - names - gap - 4) / (2 * T)), side = T * cell, high = Math.max(LINE, cell);
+  const left = (width - names - 2 * side - gap) / 2 + names, top = CACHE + high + 16, bars = top + T * high + 24;
+  return { left, right: left + side + gap, cell, high, top, bars, height: bars + 78 };
 }
 
 function draw({ state, numbers, width }) {
-  const at = places(width), now = state.words, { steps, bytes } = numbers;
+  const at = places(width), now = state.words, { kept, anew } = numbers.steps[now - 1], { cell, high } = at;
+  const square = (x, y, kind) => svg("rect", { class: kind, x: x + 0.75, y: y + 0.75, width: cell - 1.5, height: high - 1.5 });
+  const row = (x, t, kind) => range(1, t).map((key) => square(x + (key - 1) * cell, at.top + (t - 1) * high, kind));
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${at.height}`, width, height: at.height },
-    label(["有缓存", "cached"], { x: at.left, y: 18, "font-size": 12, class: "live-strong" }),
-    label(["从头算", "anew"], { x: at.right, y: 18, "font-size": 12, class: "live-strong" }),
-    label("K, V", { x: at.left - 8, y: 54, "font-size": 11, "text-anchor": "end", class: "live-muted" }),
-    svg("g", { transform: `translate(${at.left} ${at.top})` }, rows(now, at.cell, (t) => (t === now ? "live-fill" : "live-surface"))),
-    svg("g", { transform: `translate(${at.right} ${at.top})` }, rows(now, at.cell, () => "live-fill-warm")),
-    label(WORDS[now - 1], { x: at.left - 16, y: at.top + (now - 0.5) * at.cell + 4, "text-anchor": "end" }),
-    svg("circle", { class: "live-handle", cx: at.left - 8, cy: at.top + (now - 0.5) * at.cell, r: 5 }),
-    svg("g", { transform: `translate(0 ${at.below})` }, curves(["每一步的运算", "operations of each step"], at.chart, now, amount,
-      [{ values: steps.map((step) => step.kept), kind: "" }, { values: steps.map((step) => step.anew), kind: "-warm" }])),
-    svg("g", { transform: `translate(${at.second.x} ${at.second.y})` }, curves(numbers.kv_heads < state.heads ? ["缓存（橙：不合用）", "the cache (orange: nothing shared)"] : ["缓存占的内存", "memory of the cache"], at.chart, now, memory,
-      [{ values: numbers.unshared, kind: "-warm" }, { values: bytes, kind: "" }])),
-    svg("g", { transform: `translate(0 ${at.heads})` }, groups(state.heads, numbers.kv_heads, at.chart)),
-    svg("g", { transform: `translate(${at.third.x} ${at.third.y})` }, context(numbers.context, at.chart)));
-}
-
-/** A row of weights for each word, one cell for each key it sees; above them the keys and values. */
-function rows(now, cell, kind) {
-  const square = (column, y, name) => svg("rect", { class: name, x: (column - 1) * cell + 0.75, y, width: cell - 1.5, height: cell - 1.5 });
-  return [
-    range(1, now).map((t) => square(t, -22, kind(t))),
-    range(1, now).map((t) => range(1, t).map((key) => square(key, (t - 1) * cell + 0.75, kind(t)))),
-    range(now + 1, T).map((t) => svg("rect", { class: "live-axis live-dashed", x: 0.75, y: (t - 1) * cell + 0.75, width: t * cell - 1.5, height: cell - 1.5 })),
-  ];
-}
-
-/** Growing lines: drawn up to this step, and dashed for the steps to come. */
-function curves(title, width, now, write, lines) {
-  const LEFT = 4, HIGH = 84, TOP = 34, most = Math.max(...lines.flatMap(({ values }) => values));
-  const x = (t) => LEFT + (width - LEFT - 82) * (t - 1) / (T - 1), y = (value) => TOP + HIGH * (1 - value / most);
-  const way = (values, first) => `M${values.map((value, i) => `${x(first + i)} ${y(value)}`).join("L")}`;
-  return [
-    label(title, { x: 0, y: 14, "font-size": 12, class: "live-muted" }),
-    svg("line", { class: "live-axis", x1: LEFT, x2: x(T), y1: y(0), y2: y(0) }),
-    range(1, T).filter((t) => t % 3 === 0 || t === 1).map((t) => svg("text", { class: "live-count", x: x(t), y: y(0) + 16, "text-anchor": "middle" }, String(t))),
-    lines.map(({ values, kind }) => [
-      svg("path", { class: `live-stroke${kind} live-dashed live-thin`, d: way(values.slice(now - 1), now) }),
-      svg("path", { class: `live-stroke${kind}`, d: way(values.slice(0, now), 1) }),
-      svg("circle", { class: `live-fill${kind}`, cx: x(now), cy: y(values[now - 1]), r: 4.5 }),
-      lines.at(-1).values[T - 1] === values[T - 1] && values !== lines.at(-1).values ? [] : svg("text", { class: "live-number", x: x(T) + 8, y: y(values[T - 1]) + 4, "font-size": 12 }, write(values[T - 1])),
+    label(["有缓存", "with a cache"], { x: at.left, y: HEADING, class: "live-strong" }),
+    label(["这一步算 1 行", "this step: 1 row"], { x: at.left, y: HEADING + 18, "font-size": 12 }),
+    label(["从头算", "computed anew"], { x: at.right, y: HEADING, class: "live-strong" }),
+    label([`这一步算 ${now} 行`, `this step: ${now} row${now === 1 ? "" : "s"}`], { x: at.right, y: HEADING + 18, "font-size": 12 }),
+    label(["缓存", "cache"], { class: "live-muted", x: at.left - 18, y: CACHE + high / 2 + 4, "text-anchor": "end", "font-size": 12 }),
+    range(1, T).map((t) => square(at.left + (t - 1) * cell, CACHE, t > now ? "live-axis live-dashed" : t === now ? "live-key live-full" : "live-keep")),
+    range(1, T).map((t) => [
+      t > now ? [] : label(WORDS[t - 1], { class: t === now ? "live-strong" : "live-muted", x: at.left - 18, y: at.top + (t - 0.5) * high + 4, "text-anchor": "end", "font-size": 12 }),
+      t > now ? [] : row(at.left, t, t === now ? "live-fill" : "live-axis"),
+      t > now ? [] : row(at.right, t, "live-fill"),
     ]),
+    svg("circle", { class: "live-handle", cx: at.left - 9, cy: at.top + (now - 0.5) * high, r: 6 }),
+    svg("g", { transform: `translate(0 ${at.bars})` }, operationsOf(kept, anew, numbers.steps[T - 1].anew, width)));
+}
+
+/** The operations of this step as two bars; the full breadth is the last step, computed anew. */
+function operationsOf(kept, anew, most, width) {
+  const LEFT = 84, full = width - LEFT - 40;
+  const bar = (name, value, kind, y) => [
+    label(name, { x: 0, y: y + 15, "font-size": 12 }),
+    svg("rect", { class: kind, x: LEFT, y, width: full * value / most, height: 20, rx: 3 }),
+    svg("text", { class: "live-number live-strong", x: LEFT + full * value / most + 6, y: y + 15 }, `${number(value / kept, 0)}×`),
+  ];
+  return [
+    label(["这一步的运算", "operations of this step"], { class: "live-muted", x: 0, y: 10, "font-size": 12 }),
+    bar(["有缓存", "with a cache"], kept, "live-fill", 22), bar(["从头算", "anew"], anew, "live-fill", 50),
   ];
 }
 
-/** Query heads, and under each group of them the keys and values that they share. */
-function groups(heads, sets, width) {
-  const room = Math.min(26, width / heads), group = heads / sets * room;
+function explain({ state: { words, heads }, numbers: { bytesEach, context, kv_heads, bytes, steps } }) {
+  const [zh, en] = WORDS[words - 1], times = number(steps[words - 1].anew / steps[words - 1].kept, 0);
+  const group = heads / kv_heads;
+  const shared = group > 1 ? [`（每 ${group} 个查询头合用一份键和值）`, ` (${group} query heads share a set of keys and values)`] : ["", ""];
+  const step = words === 1
+    ? [`写第一个词“${zh}”，缓存还帮不上忙，只记下它的键和值。`, `For the first word, “${en}”, a cache is no help yet; it takes down the word's key and value.`]
+    : [`写第 ${words} 个词“${zh}”：前 ${words - 1} 个词的键和值在缓存里，只算新的一行；从头算，运算是 ${times} 倍。`,
+      `Word ${words} is “${en}”. Keys and values of the ${words - 1} before it are in the cache, and one new row is computed; anew it takes ${times} times the operations.`];
   return [
-    label([`${heads} 个查询头（点），${sets} 份键和值（条）`, `${heads} query heads (dots), ${sets} ${sets === 1 ? "set" : "sets"} of K, V (bars)`],
-      { x: 0, y: 14, "font-size": 11, class: "live-muted" }),
-    range(1, heads).map((head) => svg("circle", { class: "live-fill-warm", cx: (head - 0.5) * room, cy: 34, r: Math.min(5, room / 2 - 1) })),
-    range(1, sets).map((set) => svg("rect", { class: "live-fill", x: (set - 1) * group + 1, y: 43, width: group - 2, height: 9, rx: 2 })),
-  ];
-}
-
-/** The memory of a full context: each doubling goes equally far to the right. */
-function context(bytes, width) {
-  const FROM = 19, TO = 37.4, x = (value) => 2 + (width - 34) * (Math.log2(value) - FROM) / (TO - FROM);
-  return [
-    label([`128K 个词元的缓存：${memory(bytes)}（对数）`, `cache of 128K tokens: ${memory(bytes)} (log scale)`], { x: 0, y: 14, "font-size": 11, class: "live-muted" }),
-    svg("rect", { class: "live-surface", x: 2, y: 30, width: width - 34, height: 10, rx: 2 }),
-    svg("rect", { class: "live-fill", x: 2, y: 30, width: Math.max(2, x(bytes) - 2), height: 10, rx: 2 }),
-    [2 ** 20, 2 ** 25, 2 ** 30, 80 * 2 ** 30].map((each) => [
-      svg("line", { class: "live-axis", x1: x(each), x2: x(each), y1: 26, y2: 44 }),
-      svg("text", { class: "live-count", x: x(each), y: 58, "text-anchor": "middle" }, memory(each)),
-    ]),
-  ];
-}
-
-function explain({ state: { words, heads, bytes }, numbers: { steps, bytesEach, context, kv_heads, bytes: kept } }) {
-  const [zh, en] = WORDS[words - 1], { kept: some, anew: all } = steps[words - 1];
-  const shared = kv_heads < heads ? [`（合用之后是不合用的 1/${heads / kv_heads}）`, ` (sharing makes it 1/${heads / kv_heads} as large)`] : ["", ""];
-  const times = number(all / some, 0);
-  return [
-    `第 ${words} 步写“${zh}”：有缓存只添一行，从头算要 ${words} 行，运算是 ${times} 倍。为此每个词元留下 ${memory(bytesEach)}${shared[0]}，到这里 ${memory(kept[words - 1])}；写满 128K 个词元就是 ${memory(context)}。`,
-    `Step ${words} writes “${en}”: with a cache it adds one row; anew takes ${words === 1 ? "1 row" : `${words} rows`} and ${times} times the operations. For this each token leaves ${memory(bytesEach)}${shared[1]}, ${memory(kept[words - 1])} so far; a context of 128K tokens takes ${memory(context)}.`];
+    `${step[0]}代价是内存：每个词元 ${memory(bytesEach)}${shared[0]}，现在 ${memory(bytes[words - 1])}，写满 128K 个词元就是 ${memory(context)}。`,
+    `${step[1]} The price is memory: ${memory(bytesEach)} a token${shared[1]}, ${memory(bytes[words - 1])} so far, ${memory(context)} for a context of 128K tokens.`];
 }
 
 const table = ({ state, numbers }) => ({
@@ -145,27 +115,31 @@ const table = ({ state, numbers }) => ({
   ],
 });
 
-const same = (values) => values.map((value) => [value, String(value)]);
+/** One of a few models: it sets all sizes at once. */
+const model = {
+  kind: "custom",
+  build(host) {
+    const sizes = (state) => Object.keys(MODELS).find((name) => Object.entries(MODELS[name]).every(([key, value]) => state[key] === value));
+    const choice = control({ kind: "choice", key: "model", title: ["模型", "Model"], options: [
+      ["translator", ["本章的译者", "the chapter's translator"]], ["llama", "Llama 3.1 8B"],
+      ["unshared", ["同上，键值不合用", "the same, nothing shared"]]] },
+    { get: () => sizes(host.state()), set: (changes) => host.set(MODELS[changes.model]) });
+    return { element: choice.element, follow: (state) => choice.follow({ model: sizes(state) }) };
+  },
+};
 
 export default figure({
   begin, address, compute, draw, explain, table,
-  title: ["逐词书写：有缓存和从头算，每一步算什么，内存占多少", "Writing word by word: what each step computes with a cache and anew, and the memory taken"],
+  title: ["逐词书写：有缓存和从头算，每一步各算哪几行，运算各是多少", "Writing word by word: the rows that a step computes with a cache and anew, and the operations of both"],
   handles: ({ state, width }) => {
-    const { left, top, cell } = places(width);
+    const { left, top, high } = places(width);
     return [{
-      x: left - 8, y: top + (state.words - 0.5) * cell,
-      move: (_, y) => ({ words: Math.max(1, Math.min(T, Math.floor((y - top) / cell) + 1)) }),
+      x: left - 9, y: top + (state.words - 0.5) * high,
+      move: (_, y) => ({ words: Math.max(1, Math.min(T, Math.floor((y - top) / high) + 1)) }),
     }];
   },
   controls: [
     { kind: "slider", key: "words", title: ["写到第几个词", "Words written"], min: 1, max: T, step: 1 },
-    { kind: "choice", key: "shared", title: ["几个查询头合用一份键和值", "Query heads that share keys and values"],
-      options: [["1", ["1，各用各的", "1, own keys"]], ["2", "2"], ["4", "4"], ["all", ["全体（MQA）", "all (MQA)"]]] },
-    { kind: "choice", key: "heads", title: ["查询头", "Query heads"], options: same(HEADS) },
-    { kind: "slider", key: "layers", title: ["层数", "Layers"], min: 1, max: 32, step: 1 },
-    { kind: "choice", key: "d_model", title: ["宽度 d", "Width d"], options: same(WIDTHS) },
-    { kind: "choice", key: "bytes", title: ["一个数几字节", "Bytes for each number"], options: same(BYTES) },
-    { kind: "action", title: ["本章的译者", "The chapter's translator"], change: () => TRANSLATOR },
-    { kind: "action", title: ["缓存照 Llama 3.1 8B", "A cache as in Llama 3.1 8B"], change: () => LLAMA },
+    model,
   ],
 });
