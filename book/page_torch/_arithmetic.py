@@ -289,7 +289,8 @@ def pow_(a, b):
     def for_a(g):
         if not isinstance(b, Tensor):
             return g * 0 if b == 0 else g * (b * a ** (b - 1))
-        return (g * (b * pow_(a, b - 1))).masked_fill(b == 0, 0.0)
+        # The exponent less one is rounded in its own type: of 1e-8 in single precision, to −1.
+        return (g * (b * pow_(a, exact - 1))).masked_fill(b == 0, 0.0)
 
     def for_b(g):
         base = a if isinstance(a, Tensor) else as_tensor(float(a)).to(dtype)

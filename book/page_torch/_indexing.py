@@ -229,10 +229,12 @@ def _picked(part, picked):
         stride *= size
     steps.reverse()
     chosen = [0] * count
+    # As in PyTorch: of what holds no number, none can be out of bounds.
+    empty = any(not size for axis, size in enumerate(part.shape) if axis not in picked)
     for axis in axes:
         size, step = part.shape[axis], steps[axis]
         for i, number in enumerate(flat(expand_to(picked[axis], shape))):
-            if not -size <= number < size:
+            if not (empty or -size <= number < size):
                 raise IndexError(
                     f"index {number} is out of bounds for dimension {axis} with size {size}"
                 )
