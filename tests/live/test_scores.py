@@ -142,6 +142,27 @@ def test_the_desk_in_two_glances_is_the_chapter_s_table(compute) -> None:
     assert compute("online-softmax", row="desk", tile=3, step=24)["step"] == 2
 
 
+LENGTH = re.compile(r'<rect class="([\w -]+)" x="([\d.]+)" y="20" width="([\d.e-]+)"')
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_lengths_say_what_is_kept_and_what_a_tile_adds(step: int, compute, draw) -> None:
+    tile = compute("online-softmax", step=step)["tiles"][step - 1]
+    lengths = LENGTH.findall(draw("online-softmax", step=step))
+    half = len(lengths) // 2
+    for name, own in (("s", lengths[:half]), ("u", lengths[half:])):
+        rects = {kind: float(wide) for kind, _, wide in own}
+        added = tile["now"]["second"] * tile["part"][name]
+        unit = rects["live-fill-warm"] / added
+        assert rects["live-bar"] + rects["live-fill-warm"] == pytest.approx(
+            unit * tile["now"][name]
+        )
+        # Outlined is the earlier length wherever it shrinks.
+        outline = rects.get("live-axis live-dashed")
+        shrinks = step > 1 and tile["now"]["first"] < 1
+        assert outline == (pytest.approx(unit * tile["before"][name]) if shrinks else None)
+
+
 def test_only_a_tile_and_three_numbers_are_at_hand(compute) -> None:
     for tile in SIZES:
         assert compute("online-softmax", tile=tile)["memory"] == {"row": 24, "tiles": tile + 3}

@@ -3,7 +3,7 @@ import { between, oneOf } from "../page/address.mjs";
 import { figure } from "../page/figure.mjs";
 import { label, number, svg } from "../page/words.mjs";
 
-/** The desk of the first chapter, and a longer row of made-up numbers; one score is the reader's. */
+/** The desk of the first chapter, and a longer row of made-up numbers; the largest score is a part of the state. */
 export const ROWS = {
   desk: {
     name: ["书桌：5 个键", "the desk: 5 keys"], moved: 3,
@@ -17,6 +17,7 @@ export const ROWS = {
   },
 };
 const SIZES = [1, 2, 3, 4, 5, 6, 8, 12, 24];
+const SHOWN = [3, 6, 12, 24]; // sizes that are offered
 const KEPT = 3; // m, s and u, for values of one number
 
 const begin = { row: "long", tile: 6, step: 3, score: 5 };
@@ -54,82 +55,63 @@ export function compute({ row, tile, step, score }) {
   };
 }
 
-const TOP = 36, BARS = 96, LINE = 24, MEMORY = 44;
+/* ---- the drawing: the bars of the keys; s and u as lengths, of which the earlier part shrinks where m rises;
+   the output after each tile ---- */
+const TOP = 58, BARS = 92, SUM = 58;
 
 /** Bars are counted from the largest score so far: when it grows, all bars before it shrink. */
 function draw({ state, numbers, width }) {
-  const room = width / numbers.scores.length, table = TOP + BARS + (state.row === "desk" ? 62 : 40), memory = table + 6 * LINE, track = memory + MEMORY + 34;
-  const { before, now } = numbers.tiles[numbers.step - 1];
+  const room = width / numbers.scores.length, sums = TOP + BARS + (state.row === "desk" ? 62 : 40), track = sums + 2 * SUM + 44;
+  const { before, now } = numbers.tiles[numbers.step - 1], rises = before.s > 0 && now.m > before.m;
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${track + 112}`, width, height: track + 112 },
-    label(before.m > -Infinity && now.m > before.m
-      ? ["条的高度：exp(评分 − m)；虚线框：m 变大之前", "height: exp(score − m); dashed: before m rose"]
-      : ["条的高度：exp(评分 − m)，m 是见过的最大评分", "height: exp(score − m), m the largest so far"], { x: 0, y: 20, "font-size": 12, class: "live-muted" }),
-    svg("g", { transform: `translate(0 ${TOP})` }, keys(state, numbers, room)),
-    svg("g", { transform: `translate(0 ${table})` }, registers(numbers, width)),
-    svg("g", { transform: `translate(0 ${memory})` }, held(numbers, width)),
+    label(rises ? [`最大的评分 m 从 ${number(before.m, 1)} 升到 ${number(now.m, 1)}，旧条缩短`, `largest score m: from ${number(before.m, 1)} to ${number(now.m, 1)}, old bars shrink`]
+      : [`最大的评分 m = ${number(now.m, 1)}`, `largest score m = ${number(now.m, 1)}`], { class: "live-strong", x: 0, y: 18 }),
+    svg("g", { transform: `translate(0 ${TOP})` }, keys(state, numbers, room, width)),
+    svg("g", { transform: `translate(0 ${sums})` }, sum("s", numbers, 3, width)),
+    svg("g", { transform: `translate(0 ${sums + SUM})` }, sum("u", numbers, 1, width)),
     svg("g", { transform: `translate(0 ${track})` }, outputs(numbers, width)));
 }
 
 /** The keys: gone, here, or still to come. Of those that are gone only the sum is left. */
-function keys(state, { scores, tiles, step }, room) {
-  const { now, before } = tiles[step - 1], names = ROWS[state.row].names;
-  const bar = (j, height, kind, opacity = 1) => svg("rect", {
-    class: kind, "fill-opacity": opacity, x: j * room + 0.12 * room, width: 0.76 * room, y: 8 + (BARS - 8) * (1 - height), height: (BARS - 8) * height,
+function keys(state, { scores, tiles, step }, room, width) {
+  const { now, before, start: first, end: last } = tiles[step - 1], names = ROWS[state.row].names;
+  const bar = (j, height, kind) => svg("rect", {
+    class: kind, x: j * room + 0.12 * room, width: 0.76 * room, y: 8 + (BARS - 8) * (1 - height), height: (BARS - 8) * height,
   });
-  return tiles.map(({ start, end }, t) => svg("g", {},
-    svg("rect", { class: t + 1 === step ? "live-now" : "live-axis", x: start * room + 1.5, y: 1, width: (end - start) * room - 3, height: BARS + 4, rx: 4 }),
-    scores.slice(start, end).map((score, i) => {
-      const j = start + i;
-      if (t + 1 > step) return [];
-      return [
-        bar(j, Math.exp(score - now.m), j === ROWS[state.row].moved ? "live-fill-warm" : "live-fill", t + 1 === step ? 1 : 0.3),
-        t + 1 < step && now.m > before.m ? bar(j, Math.exp(score - before.m), "live-axis live-dashed") : [],
-      ];
-    }),
-    scores.slice(start, end).map((score, i) => (names.length ? [
-      svg("text", { class: "live-number", x: (start + i + 0.5) * room, y: BARS + 20, "text-anchor": "middle", "font-size": 12 }, number(score, 1)),
-      label(names[start + i], { x: (start + i + 0.5) * room, y: BARS + 39, "text-anchor": "middle", "font-size": 12 }),
-    ] : [])),
-    names.length || (end - start) * room < 14 ? [] : svg("text", { class: "live-count", x: (start + end) / 2 * room, y: BARS + 20, "text-anchor": "middle" }, String(t + 1))));
-}
-
-const HEADS = [["此前", "before"], ["× 因子", "× factor"], ["这一块", "this tile"], ["× 因子", "× factor"], ["合并", "merged"]];
-
-function cells({ before, part, now, output }) {
-  const first = number(now.first, 3), second = number(now.second, 3), old = before.s ? number(before.u / before.s, 1) : "–";
+  const above = (text, from, to, kind) => ((to - from) * room < 44 ? []
+    : label(text, { class: kind, x: Math.max(30, Math.min(width - 30, (from + to) / 2 * room)), y: -8, "text-anchor": "middle", "font-size": 12 }));
   return [
-    ["m", number(before.m, 1), "", number(part.m, 1), "", number(now.m, 1)],
-    ["s", number(before.s, 3), first, number(part.s, 3), second, number(now.s, 3)],
-    ["u", number(before.u, 1), first, number(part.u, 1), second, number(now.u, 1)],
-    ["u/s", old, "", number(part.u / part.s, 1), "", number(output, 1)],
+    above(["已丢掉", "gone"], 0, first, "live-muted"),
+    label(["这一块", "this tile"], { class: "live-strong", x: Math.max(24, Math.min(width - 24, (first + last) / 2 * room)), y: -8, "text-anchor": "middle", "font-size": 12 }),
+    above(["还没来", "to come"], last, scores.length, "live-muted"),
+    tiles.map(({ start, end }, t) => svg("g", {},
+      svg("rect", { class: t + 1 === step ? "live-now" : "live-axis", x: start * room + 1.5, y: 1, width: (end - start) * room - 3, height: BARS + 4, rx: 4 }),
+      scores.slice(start, end).map((score, i) => (t + 1 > step ? [] : [
+        bar(start + i, Math.exp(score - now.m), t + 1 === step ? "live-fill-warm" : "live-bar"),
+        t + 1 < step && now.m > before.m ? bar(start + i, Math.exp(score - before.m), "live-axis live-dashed") : [],
+      ])),
+      scores.slice(start, end).map((score, i) => (names.length ? [
+        svg("text", { class: "live-number", x: (start + i + 0.5) * room, y: BARS + 20, "text-anchor": "middle", "font-size": 12 }, number(score, 1)),
+        label(names[start + i], { x: (start + i + 0.5) * room, y: BARS + 39, "text-anchor": "middle", "font-size": 12 }),
+      ] : [])),
+      names.length || (end - start) * room < 14 ? [] : svg("text", { class: "live-count", x: (start + end) / 2 * room, y: BARS + 20, "text-anchor": "middle" }, String(t + 1)))),
   ];
 }
 
-/** Everything that is kept, and what this tile makes of it. */
-function registers({ tiles, step }, width) {
-  const LEFT = 30, room = (width - LEFT) / 5, middle = (c) => LEFT + (c + 0.5) * room;
-  return [
-    svg("rect", { class: "live-now", x: LEFT + 4 * room, y: 1, width: room - 1, height: 5 * LINE + 6, rx: 4 }),
-    HEADS.map((head, c) => label(head, { x: middle(c), y: 19, "text-anchor": "middle", "font-size": 11, class: "live-muted" })),
-    cells(tiles[step - 1]).map(([name, ...row], r) => {
-      const y = 19 + (r + 1) * LINE + 2;
-      return [
-        svg("text", { x: 0, y, class: "live-strong" }, name),
-        row.map((text, c) => svg("text", { class: c === 4 ? "live-number live-strong" : "live-number", x: middle(c), y, "text-anchor": "middle", "font-size": 12 }, text)),
-      ];
-    }),
-  ];
-}
+const SUMS = { s: ["分母", "denominator"], u: ["加权和", "weighted sum"] };
 
-/** How many numbers are at hand at once: a tile of scores, and m, s and u. Outlines: the whole row. */
-function held({ memory }, width) {
-  const size = Math.min(12, width / (24 + KEPT)), square = (i, kind) => svg("rect", { class: kind, x: i * size + 1, y: 28, width: size - 2, height: size - 2, rx: 1 });
-  const places = Array.from({ length: Math.max(memory.row, memory.tiles) }, (_, i) => i);
+/** One of the sums that are kept, as a length: what it was, times its factor, and what this tile adds. */
+function sum(name, { tiles, step }, digits, width) {
+  const { before, part, now } = tiles[step - 1], most = Math.max(...tiles.map((tile) => Math.max(tile.before[name], tile.now[name])));
+  const long = (value) => (width - 4) * value / most, kept = now.first * before[name] || 0, added = now.second * part[name];
+  const times = (value, factor) => number(value, digits) + (factor === 1 ? "" : ` × ${number(factor, 3)}`);
+  const made = before.s ? ` = ${times(before[name], now.first)} + ${times(part[name], now.second)} ≈ ` : " = ";
   return [
-    label([`手上的数：${memory.tiles - KEPT} 个评分，加 m、s、u；整行：${memory.row} 个评分`,
-      `at hand: ${memory.tiles - KEPT} + ${KEPT} numbers; the whole row: ${memory.row}`], { x: 0, y: 14, "font-size": 12, class: "live-muted" }),
-    places.slice(0, memory.tiles).map((i) => square(i, i < memory.tiles - KEPT ? "live-fill" : "live-fill-warm")),
-    places.slice(0, memory.row).map((i) => square(i, "live-axis")),
+    label(SUMS[name].map((words) => [`${words} `, svg("tspan", { class: "live-strong" }, name), made,
+      svg("tspan", { class: "live-strong" }, number(now[name], digits))]), { class: "live-number", x: 0, y: 12 }),
+    svg("rect", { class: "live-bar", x: 0, y: 20, width: long(kept), height: 20 }),
+    svg("rect", { class: "live-fill-warm", x: long(kept), y: 20, width: long(added), height: 20 }),
+    before.s && now.first < 1 ? svg("rect", { class: "live-axis live-dashed", x: 0.5, y: 20, width: long(before[name]), height: 20 }) : [],
   ];
 }
 
@@ -140,9 +122,10 @@ function outputs({ tiles, step, output }, width) {
   const y = (value) => 14 + HIGH * (1 - value / most);
   const done = tiles.slice(0, step).map((tile, t) => `${x(t + 1)} ${y(tile.output)}`);
   return [
-    label(["每一块之后的 u/s；虚线：整行一次算完的 softmax", "u/s after each tile; dashed: softmax, whole row"], { x: 0, y: -4, "font-size": 12, class: "live-muted" }),
+    label([`输出 u/s = ${number(tiles[step - 1].output, 1)}`, `output u/s = ${number(tiles[step - 1].output, 1)}`], { x: 0, y: -12, class: "live-strong" }),
+    label(["虚线：整行一次算", "dashed: whole row at once"], { x: width, y: -12, "font-size": 12, class: "live-muted", "text-anchor": "end" }),
     svg("line", { class: "live-axis", x1: LEFT - 8, x2: width, y1: y(0), y2: y(0) }),
-    svg("line", { class: "live-stroke-warm live-dashed", x1: LEFT - 8, x2: width, y1: y(output), y2: y(output) }),
+    svg("line", { class: "live-stroke live-dashed", x1: LEFT - 8, x2: width, y1: y(output), y2: y(output) }),
     svg("text", { class: "live-number", x: 0, y: y(output) + 4, "font-size": 11 }, number(output, 0)),
     svg("path", { class: "live-stroke", d: `M${done.join("L")}` }),
     tiles.map((tile, t) => (t < step
@@ -152,20 +135,20 @@ function outputs({ tiles, step, output }, width) {
   ];
 }
 
-function explain({ numbers: { tiles, step } }) {
+function explain({ numbers: { tiles, step, memory } }) {
   const { before, now, output } = tiles[step - 1], last = step === tiles.length;
   const result = number(output, 1), score = number(now.m, 1), old = number(before.m, 1), factor = number(now.first, 3);
   const story = step === 1
     ? [`第 1 块：最大评分 m = ${score}，分母 s = ${number(now.s, 3)}，算到这里是 ${result}。`,
       `Tile 1: the largest score is m = ${score}, the denominator s = ${number(now.s, 3)}, and the result so far ${result}.`]
     : now.m > before.m
-      ? [`第 ${step} 块里有更大的评分，m 从 ${old} 升到 ${score}：此前的 s 和 u 先乘以 e^(${old} − ${score}) ≈ ${factor}，再加上这一块。`,
-        `Tile ${step} has a larger score, and m rises from ${old} to ${score}: the earlier s and u are multiplied by e^(${old} − ${score}) ≈ ${factor} before the tile is added.`]
+      ? [`第 ${step} 块里有更大的评分，m 从 ${old} 升到 ${score}：此前的 s 和 u 一起乘以 e^(${old} − ${score}) ≈ ${factor}（虚线框缩成实条），再加上这一块。`,
+        `Tile ${step} has a larger score, and m rises from ${old} to ${score}: the earlier s and u are both multiplied by e^(${old} − ${score}) ≈ ${factor} (from the dashed outline to the pale bar), and the tile is added.`]
       : [`第 ${step} 块里没有更大的评分，m 仍是 ${score}：此前的 s 和 u 不动，只加上这一块（它的那一份乘以 ${number(now.second, 3)}）。`,
         `Tile ${step} has no larger score, and m stays ${score}: the earlier s and u stay, and the tile is added (its share times ${number(now.second, 3)}).`];
   const end = last
-    ? [`u/s = ${result}，与整行一次算完的 softmax 相同，怎样切块都一样。`, `u/s = ${result} is what softmax over the whole row gives, whatever the tiles.`]
-    : [`算过的块只留下三个数 m、s、u，评分已经丢掉。`, "Of the tiles so far only m, s and u are left; their scores are gone."];
+    ? [`走完了：u/s = ${result}，与整行一次算的 softmax 一样；手上从来不超过 ${memory.tiles - KEPT} 个评分和这三个数。`, `The end: u/s = ${result}, as softmax over the whole row gives; there were never more than ${memory.tiles - KEPT} scores and these three numbers at hand.`]
+    : ["算过的评分都丢掉了，只留下 m、s、u。", "The scores so far are gone; only m, s and u are left."];
   return [story[0] + end[0], `${story[1]} ${end[1]}`];
 }
 
@@ -193,8 +176,7 @@ export default figure({
   controls: [
     { kind: "action", title: ["‹ 上一块", "‹ Tile back"], change: go(-1) },
     { kind: "action", title: ["下一块 ›", "Next tile ›"], change: go(1) },
-    { kind: "choice", key: "tile", title: ["一块几个键", "Keys in a tile"], options: SIZES.map((size) => [size, String(size)]) },
-    { kind: "slider", key: "score", title: ["橙色的键的评分", "Score of the orange key"], min: -2, max: 8, step: 0.5, write: (score) => number(score, 1) },
+    { kind: "choice", key: "tile", title: ["一块几个键", "Keys in a tile"], options: SHOWN.map((size) => [size, String(size)]) },
     { kind: "choice", key: "row", title: ["哪一行", "Row"], options: Object.entries(ROWS).map(([key, { name }]) => [key, name]) },
   ],
 });
