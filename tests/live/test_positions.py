@@ -1,5 +1,6 @@
 """Live figures of positions compute what the package computes."""
 
+import itertools
 import math
 import re
 
@@ -158,3 +159,21 @@ def test_at_the_trained_length_nothing_is_unseen(method: str, compute) -> None:
     found = compute("rope-scaling", method=method, s=1)
     assert not any(found["unseen"])
     assert found["reached"] == pytest.approx(found["trained"])
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("s", [1, 4, 8, 16])
+def test_the_dials_show_steps_and_angles_never_had(method: str, s: float, compute, draw) -> None:
+    found, drawing = (
+        compute("rope-scaling", method=method, s=s),
+        draw("rope-scaling", method=method, s=s),
+    )
+    # Five words in a row, each one step of the fastest pair further.
+    words = re.findall(r'class="live-word-dot" cx="([^"]+)" cy="([^"]+)"', drawing)
+    turns = [complex(float(x), -float(y)) for x, y in words]
+    step = complex(math.cos(found["frequencies"][0]), math.sin(found["frequencies"][0]))
+    for now, following in itertools.pairwise(turns):
+        assert abs(following - now * step) < 1e-6 * abs(now)
+    # A warm ring and hand for each slow pair in sight that reaches what it never had.
+    unseen = sum(found["unseen"][j] for j in (6, 9))
+    assert drawing.count('class="live-stroke-warm"') == 2 * unseen

@@ -1,5 +1,5 @@
-/* RoPE scaling: how far each pair of features turns in a text s times as long as the trained ones, and how
-   far in one step. A slow pair must not turn further than it was trained to; a fast one must keep its step. */
+/* RoPE scaling: three of the 16 pairs of features as dials. A slow pair must not turn to angles that it never
+   had in training; the fastest must keep neighboring words apart. */
 import { between, oneOf } from "../../page/address.mjs";
 import { figure } from "../../page/figure.mjs";
 import { label, number, svg } from "../../page/words.mjs";
@@ -41,42 +41,73 @@ export function compute({ method, s }) {
   };
 }
 
-/* ---- the drawing: a row for each pair; to the right of the bar, how long a step is ---- */
-const LEFT = 26, TOP = 24, ROW = 15, LOW = 1e-3, HIGH = 300, STEP = 46;
-const xOf = (turns, width) => LEFT + (Math.log(Math.max(turns, LOW) / LOW) / Math.log(HIGH / LOW)) * (width - LEFT - STEP - 6);
+/* ---- the drawing: the fastest pair with five words in a row; two slow pairs with the angles that they knew
+   from training, and those that they reach now ---- */
+const FAST = 0, SLOW = [6, 9], WORDS = 5, TOP = 46;
 
-function draw({ numbers, width }) {
-  const { trained, reached, unseen, steps } = numbers, bottom = TOP + ROW * trained.length, height = bottom + 40, plotted = width - LEFT - STEP;
-  const ticks = [[0.001, "0.001"], [0.01, "0.01"], [0.1, "0.1"], [1, "1"], [10, "10"], [100, "100"]];
-  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
-    label(["对", "pair"], { class: "live-count", x: 0, y: 14 }),
-    label(["一步", "step"], { class: "live-count", x: width - 2, y: 14, "text-anchor": "end" }),
-    trained.map((turns, j) => {
-      const y = TOP + j * ROW, blurred = numbers.fast[j] && steps[j] < 0.5;
-      return [
-        svg("rect", { class: "live-bar", x: LEFT, width: xOf(turns, width) - LEFT, y, height: ROW - 2 }),
-        svg("rect", { class: unseen[j] ? "live-fill-warm" : "live-fill", x: LEFT, width: xOf(reached[j], width) - LEFT, y: y + 4, height: ROW - 10 }),
-        svg("text", { class: "live-count live-number", x: LEFT - 6, y: y + 11, "text-anchor": "end" }, String(j)),
-        svg("text", { class: `live-count live-number${blurred ? " live-alarm-text" : ""}`, x: width - 2, y: y + 11, "text-anchor": "end" },
-          `×${number(steps[j], 2)}`),
-      ];
-    }),
-    svg("line", { class: "live-axis live-dashed", x1: xOf(1, width), x2: xOf(1, width), y1: TOP - 6, y2: bottom }),
-    svg("line", { class: "live-axis", x1: LEFT, x2: LEFT + plotted, y1: bottom, y2: bottom }),
-    ticks.map(([turns, text]) => svg("text", { class: "live-count live-number", x: xOf(turns, width), y: bottom + 14, "text-anchor": "middle" }, text)),
-    label(["整段文字里转的圈数", "full turns in the whole text"], { class: "live-count", x: LEFT + plotted / 2, y: bottom + 32, "text-anchor": "middle" }));
+/** Where the dials stand: beside each other, the fastest first. */
+function dials(width) {
+  const room = width / 3, radius = Math.min(78, room / 2 - 14);
+  return { radius, y: TOP + radius + 16, centers: [0, 1, 2].map((i) => (i + 0.5) * room), height: TOP + 2 * radius + 92 };
+}
+const spot = (turns, far) => [far * Math.cos(TURN * turns), -far * Math.sin(TURN * turns)];
+
+/** A part of a ring, in turns from one angle to another; a whole turn is the most. */
+function arc(kind, from, to, far, breadth) {
+  const end = Math.min(to, from + 0.9999), [x, y] = spot(from, far), [x2, y2] = spot(end, far);
+  return end <= from ? [] : svg("path", { class: kind, "stroke-width": breadth, d: `M${x} ${y}A${far} ${far} 0 ${end - from > 0.5 ? 1 : 0} 0 ${x2} ${y2}` });
 }
 
-function explain({ state, numbers: { length, unseen, steps, fast, magnitude } }) {
-  const lost = unseen.filter(Boolean).length, near = steps[0], worst = Math.min(...steps.filter((_, j) => fast[j]));
-  const zh = [`长度 ${number(length, 0)}（训练时 64）。`], en = [`Length ${number(length, 0)} (64 in training).`];
+function draw({ numbers, width }) {
+  const { radius, y, centers, height } = dials(width), wide = width >= 560;
+  const under = (text, line, kind) => label(text, { class: kind, y: radius + 26 + 18 * line, "text-anchor": "middle", "font-size": 12 });
+  const title = (text, x) => label(text, { class: "live-strong", x, y: 18, "text-anchor": "middle" });
+  return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
+    title(["最快的一对", "fastest pair"], centers[0]), title(wide ? ["两对慢的：转到多远", "two slow pairs: how far they turn"] : ["两对慢的", "two slow pairs"], (centers[1] + centers[2]) / 2),
+    label(["五个相邻的词", "5 words in a row"], { class: "live-muted", x: centers[0], y: 36, "text-anchor": "middle", "font-size": 12 }),
+    label(["灰：训练时见过", "gray: known from training"], { class: "live-muted", x: (centers[1] + centers[2]) / 2, y: 36, "text-anchor": "middle", "font-size": 12 }),
+    svg("g", { transform: `translate(${centers[0]} ${y})` }, neighbors(numbers, radius, under)),
+    SLOW.map((j, i) => svg("g", { transform: `translate(${centers[i + 1]} ${y})` }, reach(numbers, j, radius, under))));
+}
+
+/** Five words in a row, at the angles to which the fastest pair turns them. */
+function neighbors({ frequencies, steps }, radius, under) {
+  const step = frequencies[FAST] / TURN, blurred = steps[FAST] < 0.5;
+  return [
+    svg("circle", { class: "live-axis", r: radius }),
+    Array.from({ length: WORDS }, (_, i) => {
+      const [x, y] = spot(i * step, radius);
+      return [svg("line", { class: "live-query-line", x1: 0, y1: 0, x2: x, y2: y }), svg("circle", { class: "live-word-dot", cx: x, cy: y, r: 5 })];
+    }),
+    under([`相邻两词差 ${number(360 * step, 0)}°`, `${number(360 * step, 0)}° apart`], 0, blurred ? "live-alarm-text" : ""),
+    under(blurred ? ["挤在一起", "run together"] : ["分得开", "kept apart"], 1, blurred ? "live-alarm-text" : "live-muted"),
+  ];
+}
+
+/** The angles that a slow pair had in training, and those that it reaches now. */
+function reach({ trained, reached, unseen }, j, radius, under) {
+  const [x, y] = spot(reached[j], radius - 14);
+  return [
+    svg("circle", { class: "live-axis", r: radius }),
+    arc("live-known", 0, trained[j], radius, 10),
+    arc("live-stroke", 0, Math.min(reached[j], trained[j]), radius - 14, 5),
+    unseen[j] ? arc("live-stroke-warm", trained[j], reached[j], radius - 14, 5) : [],
+    svg("line", { class: unseen[j] ? "live-stroke-warm" : "live-stroke", x1: 0, y1: 0, x2: x, y2: y }),
+    under([`转到 ${degrees(reached[j])}`, `reaches ${degrees(reached[j])}`], 0, unseen[j] ? "live-alarm-text" : ""),
+    under(unseen[j] ? ["没见过的角度", "angles never seen"] : ["都见过", "all known"], 1, unseen[j] ? "live-alarm-text" : "live-muted"),
+  ];
+}
+
+const degrees = (turns) => `${number(360 * turns, 0)}°`;
+
+function explain({ state, numbers: { length, unseen, steps, frequencies, magnitude } }) {
   if (state.s === 1) return ["长度与训练时相同，四种方法都什么也不改。", "The length is that of training, and none of the four methods changes anything."];
-  zh.push(lost ? `${lost} 对转到了没见过的角度（橙色）。` : "没有一对转到没见过的角度。");
-  en.push(lost ? `${lost} pairs reach angles that they never had (orange).` : "No pair reaches an angle that it never had.");
-  zh.push(near < 0.999 ? `可是最快的一对一步只转原来的 ${number(near, 2)} 倍，相邻的词挤在一起。`
-    : `最快的一对一步不变，快的对里最慢的是原来的 ${number(worst, 2)} 倍。`);
-  en.push(near < 0.999 ? `But a step turns the fastest pair only ${number(near, 2)} times as far, and neighboring words run together.`
-    : `The fastest pair keeps its step; among the fast pairs the least is ${number(worst, 2)} of the trained one.`);
+  const lost = unseen.filter(Boolean).length, all = unseen.length, near = number((360 * frequencies[FAST]) / TURN, 0), kept = steps[FAST] > 0.999;
+  const zh = [`文字长到 ${number(length, 0)} 个词元（训练时 ${TRAINED}）。`], en = [`The text has ${number(length, 0)} tokens (${TRAINED} in training).`];
+  zh.push(lost ? `${all} 对里有 ${lost} 对转到了没见过的角度；` : "没有一对转到没见过的角度；");
+  en.push(lost ? `${lost} of the ${all} pairs reach angles that they never had;` : "No pair reaches an angle that it never had;");
+  zh.push(kept ? `最快的一对照旧，相邻的词差 ${near}°。` : `可是最快的一对，相邻的词只差 ${near}°，挤在一起。`);
+  en.push(kept ? `the fastest pair is as it was, and keeps neighbors ${near}° apart.` : `but in the fastest pair neighbors are only ${near}° apart and run together.`);
   if (magnitude > 1) {
     zh.push(`查询和键再乘 ${number(magnitude, 3)}。`);
     en.push(`Queries and keys are also multiplied by ${number(magnitude, 3)}.`);
@@ -93,10 +124,10 @@ function table({ numbers: { frequencies, trained, reached, steps } }) {
 
 export default figure({
   begin, address, compute, draw, explain, table,
-  title: ["16 对特征，每对一行：训练时转了多少圈，文字变长之后转多少圈，一步转得有多远",
-    "A row for each of 16 pairs of features: its turns in training, its turns in the longer text, and how far one step turns it"],
+  title: ["三只表盘：最快的一对特征把相邻的词隔开多远，两对慢的转到的角度训练时见过没有",
+    "Three dials: how far the fastest pair of features keeps neighboring words apart, and whether two slow pairs turn to angles known from training"],
   controls: [
     { kind: "choice", key: "method", title: ["方法", "Method"], options: METHODS },
-    { kind: "slider", key: "s", title: ["长度倍数 s", "Times as long, s"], min: 1, max: 16, step: 0.5, write: (s) => number(s, 1) },
+    { kind: "slider", key: "s", title: ["文字长到几倍", "Times as long"], min: 1, max: 16, step: 0.5, write: (s) => number(s, 1) },
   ],
 });
