@@ -142,7 +142,7 @@ def test_the_desk_in_two_glances_is_the_chapter_s_table(compute) -> None:
     assert compute("online-softmax", row="desk", tile=3, step=24)["step"] == 2
 
 
-LENGTH = re.compile(r'<rect class="([\w -]+)" x="([\d.]+)" y="20" width="([\d.e-]+)"')
+LENGTH = re.compile(r'<rect class="([\w -]+)" x="([\d.]+)" y="25" width="([\d.e-]+)"')
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 4])

@@ -50,7 +50,7 @@ const scaled = (value, base, units) => {
 const memory = (bytes) => scaled(bytes, 1024, [" B", " KiB", " MiB", " GiB", " TiB"]);
 
 /* ---- the drawing: what each way computes in this step, filled; what it only reads, outlined ---- */
-const HEADING = 18, CACHE = 54, LINE = 16; // a row is at least as high as its word
+const HEADING = 18, CACHE = 66, LINE = 16; // a row is at least as high as its word
 
 /** Where things stand: two triangles, the first with outlines of the rows that earlier steps computed. */
 function places(width) {
@@ -65,13 +65,13 @@ function draw({ state, numbers, width }) {
   const row = (x, t, kind) => range(1, t).map((key) => square(x + (key - 1) * cell, at.top + (t - 1) * high, kind));
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${at.height}`, width, height: at.height },
     label(["有缓存", "with a cache"], { x: at.left, y: HEADING, class: "live-strong" }),
-    label(["这一步算 1 行", "this step: 1 row"], { x: at.left, y: HEADING + 18, "font-size": 12 }),
+    label(["这一步算 1 行", "this step: 1 row"], { x: at.left, y: HEADING + 28, "font-size": 12 }),
     label(["从头算", "computed anew"], { x: at.right, y: HEADING, class: "live-strong" }),
-    label([`这一步算 ${now} 行`, `this step: ${now} row${now === 1 ? "" : "s"}`], { x: at.right, y: HEADING + 18, "font-size": 12 }),
+    label([`这一步算 ${now} 行`, `this step: ${now} row${now === 1 ? "" : "s"}`], { x: at.right, y: HEADING + 28, "font-size": 12 }),
     label(["缓存", "cache"], { class: "live-muted", x: at.left - 18, y: CACHE + high / 2 + 4, "text-anchor": "end", "font-size": 12 }),
     range(1, T).map((t) => square(at.left + (t - 1) * cell, CACHE, t > now ? "live-axis live-dashed" : t === now ? "live-key live-full" : "live-keep")),
     range(1, T).map((t) => [
-      t > now ? [] : label(WORDS[t - 1], { class: t === now ? "live-strong" : "live-muted", x: at.left - 18, y: at.top + (t - 0.5) * high + 4, "text-anchor": "end", "font-size": 12 }),
+      t > now ? [] : label(WORDS[t - 1], { class: `live-brief ${t === now ? "live-strong" : "live-muted"}`, x: at.left - 18, y: at.top + (t - 0.5) * high + 4, "text-anchor": "end", "font-size": 12 }),
       t > now ? [] : row(at.left, t, t === now ? "live-fill" : "live-axis"),
       t > now ? [] : row(at.right, t, "live-fill"),
     ]),

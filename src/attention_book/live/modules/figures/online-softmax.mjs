@@ -57,7 +57,7 @@ export function compute({ row, tile, step, score }) {
 
 /* ---- the drawing: the bars of the keys; s and u as lengths, of which the earlier part shrinks where m rises;
    the output after each tile ---- */
-const TOP = 58, BARS = 92, SUM = 58;
+const TOP = 58, BARS = 92, SUM = 66;
 
 /** Bars are counted from the largest score so far: when it grows, all bars before it shrink. */
 function draw({ state, numbers, width }) {
@@ -109,9 +109,9 @@ function sum(name, { tiles, step }, digits, width) {
   return [
     label(SUMS[name].map((words) => [`${words} `, svg("tspan", { class: "live-strong" }, name), made,
       svg("tspan", { class: "live-strong" }, number(now[name], digits))]), { class: "live-number", x: 0, y: 12 }),
-    svg("rect", { class: "live-bar", x: 0, y: 20, width: long(kept), height: 20 }),
-    svg("rect", { class: "live-fill-warm", x: long(kept), y: 20, width: long(added), height: 20 }),
-    before.s && now.first < 1 ? svg("rect", { class: "live-axis live-dashed", x: 0.5, y: 20, width: long(before[name]), height: 20 }) : [],
+    svg("rect", { class: "live-bar", x: 0, y: 25, width: long(kept), height: 20 }),
+    svg("rect", { class: "live-fill-warm", x: long(kept), y: 25, width: long(added), height: 20 }),
+    before.s && now.first < 1 ? svg("rect", { class: "live-axis live-dashed", x: 0.5, y: 25, width: long(before[name]), height: 20 }) : [],
   ];
 }
 

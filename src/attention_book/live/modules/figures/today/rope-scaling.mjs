@@ -43,12 +43,12 @@ export function compute({ method, s }) {
 
 /* ---- the drawing: the fastest pair with five words in a row; two slow pairs with the angles that they knew
    from training, and those that they reach now ---- */
-const FAST = 0, SLOW = [6, 9], WORDS = 5, TOP = 46;
+const FAST = 0, SLOW = [6, 9], WORDS = 5, TOP = 62;
 
 /** Where the dials stand: beside each other, the fastest first. */
 function dials(width) {
   const room = width / 3, radius = Math.min(78, room / 2 - 14);
-  return { radius, y: TOP + radius + 16, centers: [0, 1, 2].map((i) => (i + 0.5) * room), height: TOP + 2 * radius + 92 };
+  return { radius, y: TOP + radius + 16, centers: [0, 1, 2].map((i) => (i + 0.5) * room), height: TOP + 2 * radius + 96 };
 }
 const spot = (turns, far) => [far * Math.cos(TURN * turns), -far * Math.sin(TURN * turns)];
 
@@ -60,12 +60,12 @@ function arc(kind, from, to, far, breadth) {
 
 function draw({ numbers, width }) {
   const { radius, y, centers, height } = dials(width), wide = width >= 560;
-  const under = (text, line, kind) => label(text, { class: kind, y: radius + 26 + 18 * line, "text-anchor": "middle", "font-size": 12 });
+  const under = (text, line, kind) => label(text, { class: kind, y: radius + 28 + 28 * line, "text-anchor": "middle", "font-size": 12 });
   const title = (text, x) => label(text, { class: "live-strong", x, y: 18, "text-anchor": "middle" });
   return svg("svg", { class: "live-drawing", viewBox: `0 0 ${width} ${height}`, width, height },
     title(["最快的一对", "fastest pair"], centers[0]), title(wide ? ["两对慢的：转到多远", "two slow pairs: how far they turn"] : ["两对慢的", "two slow pairs"], (centers[1] + centers[2]) / 2),
-    label(["五个相邻的词", "5 words in a row"], { class: "live-muted", x: centers[0], y: 36, "text-anchor": "middle", "font-size": 12 }),
-    label(["灰：训练时见过", "gray: known from training"], { class: "live-muted", x: (centers[1] + centers[2]) / 2, y: 36, "text-anchor": "middle", "font-size": 12 }),
+    label(["五个相邻的词", "5 words in a row"], { class: "live-muted", x: centers[0], y: 46, "text-anchor": "middle", "font-size": 12 }),
+    label(["灰：训练时见过", "gray: known from training"], { class: "live-muted", x: (centers[1] + centers[2]) / 2, y: 46, "text-anchor": "middle", "font-size": 12 }),
     svg("g", { transform: `translate(${centers[0]} ${y})` }, neighbors(numbers, radius, under)),
     SLOW.map((j, i) => svg("g", { transform: `translate(${centers[i + 1]} ${y})` }, reach(numbers, j, radius, under))));
 }

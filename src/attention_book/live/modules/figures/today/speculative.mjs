@@ -26,7 +26,7 @@ export function compute({ draft, again }) {
 
 /* ---- the drawing: the draft at the left, what is written at the right, bands as high as the probabilities ---- */
 const UNIT = 250, GAP = 26, TOP = 44, BLOCK = 14, NONE = 1e-9;
-const HEIGHT = TOP + UNIT + 2 * GAP + 30;
+const HEIGHT = TOP + UNIT + 2 * GAP + 38;
 const short = (value) => number(value, 2).replace(/^0\./, ".");
 const right = ({ p, written }) => p.every((each, i) => Math.abs(each - written[i]) < NONE);
 
@@ -51,20 +51,20 @@ function draw({ numbers, width }) {
     accepted.map((each, i) => band("live-flow", from[i], to[i], each)),
     q.map((value, i) => [
       block("live-fill", left, from[i], accepted[i]), block("live-fill-warm", left, gone[i], rejected[i]),
-      label(NAMES[i], { x: 0, y: from[i] + UNIT * value / 2 - 2 }),
-      svg("text", { class: "live-number", x: 0, y: from[i] + UNIT * value / 2 + 15 }, short(value)),
+      label(NAMES[i], { x: 0, y: from[i] + UNIT * value / 2 - 6 }),
+      svg("text", { class: "live-number", x: 0, y: from[i] + UNIT * value / 2 + 16 }, short(value)),
     ]),
     written.map((value, i) => [
       block("live-fill", end - BLOCK, to[i], accepted[i]), block("live-fill-warm", end - BLOCK, to[i] + UNIT * accepted[i], value - accepted[i]),
-      svg("text", { class: "live-number live-strong", x: end + 8, y: to[i] + UNIT * value / 2 - 2 }, short(value)),
+      svg("text", { class: "live-number live-strong", x: end + 8, y: to[i] + UNIT * value / 2 - 6 }, short(value)),
       label(Math.abs(value - p[i]) < NONE ? "= p" : [`p 是 ${short(p[i])}`, `p is ${short(p[i])}`], {
-        class: Math.abs(value - p[i]) < NONE ? "live-muted" : "live-alarm-text", x: end + 8, y: to[i] + UNIT * value / 2 + 15, "font-size": 12 }),
+        class: Math.abs(value - p[i]) < NONE ? "live-muted" : "live-alarm-text", x: end + 8, y: to[i] + UNIT * value / 2 + 16, "font-size": 12 }),
     ]),
     // One name at a band of each kind.
     label(["收下", "accepted"], { class: "live-halo", x: width / 2, y: bandMiddle(from, to, accepted) + 5, "text-anchor": "middle" }),
     rejected.some((each) => each > NONE) ? label([`重抽 ${short(1 - numbers.alpha)}`, `drawn again ${short(1 - numbers.alpha)}`],
-      { class: "live-halo live-alarm-text", x: left + BLOCK + 8, y: HEIGHT - 6 }) : [],
-    label(fits ? ["合起来正是 p", "together: p"] : ["合起来不是 p", "not p"], { class: fits ? "live-strong" : "live-alarm-text", x: width, y: HEIGHT - 6, "text-anchor": "end" }));
+      { class: "live-halo live-alarm-text", x: left + BLOCK + 8, y: HEIGHT - 12 }) : [],
+    label(fits ? ["合起来正是 p", "together: p"] : ["合起来不是 p", "not p"], { class: fits ? "live-strong" : "live-alarm-text", x: width, y: HEIGHT - 12, "text-anchor": "end" }));
 }
 
 /** A band between two heights, as high as its share at both ends. */
