@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-#: A live figure; translators, Cut a look and walks have tests of their own.
-LIVE = re.compile(r'<div id="([\w-]+)" data-live="(?!(?:translator|cut|walk)")')
+#: A live figure; those with a model have tests of their own.
+LIVE = re.compile(r'<div id="([\w-]+)" data-live="(?!(?:translator|cut|walk|next-word)")')
 LANGUAGES = ("zh", "en", "both")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

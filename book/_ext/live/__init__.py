@@ -18,6 +18,7 @@ PARTS = (
     "live.translator",
     "live.cut_a_look",
     "live.walk",
+    "live.next_word",
     "live.models",
     "live.scripts",
 )

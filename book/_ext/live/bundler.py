@@ -10,7 +10,7 @@ from typing import Any
 LIVE = Path(__file__).resolve().parents[3] / "src" / "attention_book" / "live"
 STYLES = LIVE / "modules" / "live.css"
 #: Of one widget each: only the pages that have it load it.
-OWN_STYLES = {name: LIVE / "modules" / f"{name}.css" for name in ("cut", "walk")}
+OWN_STYLES = {name: LIVE / "modules" / f"{name}.css" for name in ("cut", "walk", "next-word")}
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -54,6 +54,27 @@ function drawWalk(bytes, examples, begin, place) {
   return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });
 }
 """
+#: A language model writes a little here: the places of its draws are spread evenly, and not chosen.
+NEXT_WORD = """
+globalThis.performance ??= { now: () => 0 };
+function drawNextWord(all, place) {
+  const { modules } = attentionBookLive, found = modules["widgets/next-word"].default;
+  const { finish, readModel } = modules["engine/weights"], { prepared } = modules["engine/serve"];
+  const { write } = modules["engine/writing"], { sizes } = modules["next-word/cost"];
+  const models = all.map(({ bytes, begin }) => {
+    const file = prepared(finish(readModel(Uint8Array.from(bytes)))), { written, ...way } = begin;
+    const draws = Array.from({ length: written }, (_, i) => (0.618034 * (i + 1)) % 1), steps = [];
+    const writing = write(file, way.prompt, { temperature: way.t, topP: way.p, count: 8, most: written, draws });
+    for (let step = writing.next(); !step.done; step = writing.next()) if (step.value) steps.push(step.value);
+    const { guess } = steps.at(-1), read = file.cut(way.prompt).length, ids = guess.ids;
+    return { name: file.name, bytes: bytes.length, size: file.vocabulary.length, subwords: Boolean(file.subwords), sizes: sizes(file),
+      prompts: file.beginnings, prompt: way.prompt, wrote: ids.slice(read).join("."),
+      face: { tokens: ids.map((id) => file.vocabulary[id]), read, guess } };
+  });
+  const given = { models }, html = found.still(given).outerHTML;
+  return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });
+}
+"""
 
 
 class WrongState(ValueError):
@@ -100,4 +121,23 @@ def still_walk(
     found.eval(bundler().script(["walk/stories"]))
     found.eval(WALK)
     answer = json.loads(found.call("drawWalk", list(model), example, dict(begin), place))
+    return answer["begin"], str(answer["html"])
+
+
+def still_next_word(
+    models: Sequence[tuple[bytes, Mapping[str, Any]]], place: str
+) -> tuple[dict[str, Any], str]:
+    """Return the state and the HTML with which language models begin to write.
+
+    Args:
+        models: The file of each, and how it begins: ``prompt``, temperature ``t``, top-p ``p``, and
+            how many tokens are ``written``.
+        place: The id of the figure.
+    """
+    found = engine("next-word")
+    found.eval(bundler().script(["engine/serve"]))
+    found.eval(WALK)
+    found.eval(NEXT_WORD)
+    given = [{"bytes": list(model), "begin": dict(begin)} for model, begin in models]
+    answer = json.loads(found.call("drawNextWord", given, place))
     return answer["begin"], str(answer["html"])

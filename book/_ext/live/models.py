@@ -74,15 +74,17 @@ def cuts_of(build: Sphinx | Builder, name: str) -> Path:
 
 def recorded(app: Sphinx, name: str) -> dict[str, Path]:
     """Return the files that the book keeps of a model; none of one that a build trains."""
-    ends = (".bin", ".example.js")
-    found = {end: Path(app.srcdir) / RECORDED / f"{name}{end}" for end in ends}
-    return found if found[".bin"].is_file() else {}
+    ends = (".bin", ".example.js")  # a language model has no example
+    paths = {end: Path(app.srcdir) / RECORDED / f"{name}{end}" for end in ends}
+    found = {end: path for end, path in paths.items() if path.is_file()}
+    return found if ".bin" in found else {}
 
 
 def is_current(app: Sphinx, name: str) -> bool:
     """Whether the files that pages load are there, and those of this book and its package."""
     files, origin = files_of(app, name), recorded(app, name)
-    if not all(path.is_file() for path in files.values()):
+    needed = {".js", *origin} if origin else files.keys()
+    if not all(files[end].is_file() for end in needed):
         return False
     if origin:
         return all(files[end].read_bytes() == path.read_bytes() for end, path in origin.items())
