@@ -140,7 +140,9 @@ def repeats(found: LearnedLanguage, texts: Sequence[Sequence[int]]) -> dict[str,
     spelled = {number: found.codec.text([number]) for number in found.codec.vocabulary.words()}
     said = [[each for each in text if spelled.get(each, "").strip().isalpha()] for text in texts]
     again = sum(len(text) - len(set(text)) for text in said)
-    runs = Counter(run for text in said for run in {*zip(*(text[i:] for i in range(RUN)))})
+    runs = Counter(
+        run for text in said for run in {*zip(*(text[i:] for i in range(RUN)), strict=False)}
+    )
     [(run, count)] = runs.most_common(1)
     return {
         "texts": len(texts),

@@ -44,7 +44,9 @@ WORDS = {
 #: What an e-reader cannot use, or what nobody reads there: the code of plots, controls.
 LEFT_OUT = (
     *ON_THE_PAGE_ONLY,
-    class_is("toctree-wrapper", "live-controls", "claim-mark", "walk-lines", "walk-frame", "next-track"),
+    class_is(
+        "toctree-wrapper", "live-controls", "claim-mark", "walk-lines", "walk-frame", "next-track"
+    ),
     class_is("live-cut-narrow", "live-cut-tools"),  # the same drawing for phones; its buttons
     f"self::button[not({class_is('live-word')})]",
     f"self::details[{class_is('hide')}]",

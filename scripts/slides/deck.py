@@ -261,7 +261,7 @@ def fill_live(page: Element, slide: Slide, about: Deck) -> None:
 
 
 def stands_still(place: Element) -> bool:
-    return place.get("data-live") in ("translator", "cut", "walk") or (
+    return place.get("data-live") in ("translator", "cut", "walk", "next-word") or (
         place.find("./script") is not None
     )
 

@@ -25,7 +25,6 @@ from attention_book.text import BOS
 MODELS = ("tang-poems", "austen")
 RECORDED = Path(__file__).parents[2] / "book" / "data" / "runs"
 WAYS = ({"temperature": 1.0}, {"temperature": 0.8, "topP": 0.95}, {"topK": 1}, {"temperature": 2.0})
-LEAST = 1e-3  # of a probability that is compared: what follows is in single precision
 Ask = Callable[..., Any]
 
 
@@ -65,8 +64,10 @@ def ask(harness: str) -> Ask:
     engine.eval("""
       const { guess, write } = attentionBookLive.modules["engine/writing"];
       const { pass, sizes } = attentionBookLive.modules["next-word/cost"];
-      const guessed = (name, text, how) => JSON.stringify(finish(guess(files.get(name), text, how)));
-      const wrote = (name, text, how) => JSON.stringify(finish(write(files.get(name), text, how)));
+      const done = (work, name, text, how) =>
+        JSON.stringify(finish(work(files.get(name), text, how)));
+      const guessed = (name, text, how) => done(guess, name, text, how);
+      const wrote = (name, text, how) => done(write, name, text, how);
       const costs = (name, how) => JSON.stringify(pass(sizes(files.get(name)), how));
     """)
     for name in MODELS:

@@ -64,12 +64,18 @@ function drawNextWord(all, place) {
   const models = all.map(({ bytes, begin }) => {
     const file = prepared(finish(readModel(Uint8Array.from(bytes)))), { written, ...way } = begin;
     const draws = Array.from({ length: written }, (_, i) => (0.618034 * (i + 1)) % 1), steps = [];
-    const writing = write(file, way.prompt, { temperature: way.t, topP: way.p, count: 8, most: written, draws });
-    for (let step = writing.next(); !step.done; step = writing.next()) if (step.value) steps.push(step.value);
-    const { guess } = steps.at(-1), read = file.cut(way.prompt).length, ids = guess.ids;
-    return { name: file.name, bytes: bytes.length, size: file.vocabulary.length, subwords: Boolean(file.subwords), sizes: sizes(file),
-      prompts: file.beginnings, prompt: way.prompt, wrote: ids.slice(read).join("."),
-      face: { tokens: ids.map((id) => file.vocabulary[id]), read, guess } };
+    const how = { temperature: way.t, topP: way.p, count: 8, most: written, draws };
+    const writing = write(file, way.prompt, how);
+    for (let step = writing.next(); !step.done; step = writing.next()) {
+      if (step.value) steps.push(step.value);
+    }
+    const { guess } = steps.at(-1), { ids } = guess, read = file.cut(way.prompt).length;
+    return {
+      name: file.name, bytes: bytes.length, size: file.vocabulary.length, sizes: sizes(file),
+      subwords: Boolean(file.subwords), prompts: file.beginnings, prompt: way.prompt,
+      wrote: ids.slice(read).join("."),
+      face: { tokens: ids.map((id) => file.vocabulary[id]), read, guess },
+    };
   });
   const given = { models }, html = found.still(given).outerHTML;
   return JSON.stringify({ begin: found.start(given), html: numbered(html, place) });

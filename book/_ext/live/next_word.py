@@ -1,4 +1,4 @@
-"""``::::{next-word} NAME …``: small language models that write in the page, the first shown first."""
+"""``::::{next-word} NAME …``: language models that write in the page, the first shown first."""
 
 from __future__ import annotations
 
