@@ -1,6 +1,9 @@
 """A language model by command: trained, told of, written with; wrong input is one error."""
 
+import base64
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,11 @@ import torch
 
 from attention_book.cli import language
 from attention_book.cli.errors import ExitCode
-from attention_book.cli.language import LearnedLanguage
+from attention_book.cli.language import LearnedLanguage, learned_language
 from attention_book.cli.reasons import has_english
 from attention_book.cli.write import Writing
+from attention_book.live.language import ExportedLanguage, packed
+from attention_book.models import LanguageModel
 from attention_book.runs.building import build_decoder
 from attention_book.runs.language.codec import PieceCodec
 from attention_book.runs.language.settings import (
@@ -18,6 +23,7 @@ from attention_book.runs.language.settings import (
     LanguageSettings,
     PieceSettings,
 )
+from attention_book.runs.loading import load_language_model
 
 SMALL = (
     "--steps 4 --set model.config.d_model=16 --set model.config.num_heads=2 "
@@ -217,7 +223,44 @@ def test_it_is_looked_into_and_its_page_written(trained: Path, say: Callable) ->
     assert '"check_up"' in held_out.out
 
 
-def test_it_is_not_exported_yet(trained: Path, say: Callable) -> None:
-    found = say("export --run runs/text")
-    assert found.code == ExitCode.RUN
-    assert "expected a translator, got a language model" in found.err
+def test_it_is_exported_as_a_page_that_writes(trained: Path, say: Callable) -> None:
+    found = say("export --run runs/text --folder pages")
+    assert found.code == 0, found.err
+    assert [path.name for path in (trained / "pages").iterdir()] == ["text.html"]
+    assert "text.html" in found.out
+    text = (trained / "pages/text.html").read_text(encoding="utf8")
+    data = json.loads(text.partition('type="application/json">')[2].partition("</script>")[0])[
+        "data"
+    ]
+    assert all(start.startswith("the ") for start in data["beginnings"])
+    run = load_language_model(trained / "runs/text")
+    binary = packed(
+        ExportedLanguage(
+            name="text",
+            digest=run.settings.digest,
+            model=run.model,
+            vocabulary=run.codec.vocabulary,
+            tokenizer=run.codec.tokenizer,
+            context=run.settings.model.context,
+            beginnings=data["beginnings"],
+        )
+    )
+    assert base64.b64decode(data["weights"]) == binary
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_page_for_what_the_engine_lacks_is_refused(
+    trained: Path, say: Callable, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = learned_language("runs/text")
+    config = replace(found.model.config, qk_norm=True)
+    other = replace(found, model=LanguageModel(config))
+    monkeypatch.setattr("attention_book.cli.export.learned_language", lambda *_: other)
+    said = say(f"export --run runs/text --folder none --lang {language}")
+    assert said.code == ExitCode.RUN
+    assert "qk_norm = True" in said.err
+    assert len(said.err.strip().splitlines()) == 1
+    assert has_english(said.err.replace("qk_norm = True", "").replace("runs/text", "")) == (
+        language == "en"
+    )
+    assert not (trained / "none").exists()

@@ -1,8 +1,8 @@
-"""``attention-book export``: a trained model as the files that the book's translator page loads."""
+"""``attention-book export``: a translator as the files of a page, a language model as a page."""
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,8 @@ import click
 
 from attention_book.cli.errors import ExitCode, Failure, wrong_settings
 from attention_book.cli.files import writing
-from attention_book.cli.terminal import tell, visible
+from attention_book.cli.language import LearnedLanguage, beginnings, learned_language
+from attention_book.cli.terminal import note, tell, visible
 from attention_book.cli.translators import (
     Learned,
     is_of_language,
@@ -24,8 +25,10 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.languages import short_code, written_as
 from attention_book.live.export import export as write_files
 from attention_book.live.exported import Exported, Origin, Subwords, copied
+from attention_book.live.language import ExportedLanguage, lacking, write_page
 from attention_book.models import Seq2Seq, Transformer, TransformerConfig
 from attention_book.runs.corpus import Split, read_lines
+from attention_book.runs.language.documents import read_documents
 from attention_book.runs.loading import Which
 from attention_book.runs.settings import DataSettings
 from attention_book.text import CorpusError, SentencePair, Vocabulary, grammar_corpus
@@ -44,6 +47,12 @@ _TERMS = {
     ),
 }
 
+
+# Of a language model's corpus so many documents are looked at for beginnings, of which so many are
+# proposed; what is unknown within so many characters of a document is no beginning.
+_LOOKED_AT_DOCUMENTS = 100_000
+_NUM_BEGINNINGS = 8
+_BEGINNING = 40
 
 #: Settings of which the page's engine knows the usual value alone.
 _OF_2017 = (
@@ -181,15 +190,20 @@ def origin_of(data: DataSettings) -> Origin | None:
     """
     if data.corpus not in _TERMS:
         return None
-    lengths = [len(source.split()) for source, _ in read_lines(data)]
-    name, address, license, terms = _TERMS[data.corpus]
+    return _origin(data.corpus, [source for source, _ in read_lines(data)])
+
+
+def _origin(corpus: str | None, texts: Sequence[str]) -> Origin | None:
+    if corpus not in _TERMS:
+        return None
+    name, address, license, terms = _TERMS[corpus]
     return Origin(
         name=name,
         address=address,
         license=license,
         terms=terms,
-        num_pairs=len(lengths),
-        longest=max(lengths),
+        num_pairs=len(texts),
+        longest=max(len(text.split()) for text in texts),
     )
 
 
@@ -244,24 +258,52 @@ def _pairs(found: Learned, split: Split, limit: int) -> tuple[SentencePair, ...]
     return tuple(SentencePair(source, target) for source, target in cut if source and target)
 
 
+def as_language(found: LearnedLanguage) -> ExportedLanguage:
+    """Return a language model as the export takes it."""
+    settings, codec = found.settings, found.codec
+    with wrong_settings():
+        documents = list(
+            itertools.islice(read_documents(settings.data, "train"), _LOOKED_AT_DOCUMENTS)
+        )
+    known = [text for text in documents if not codec.unknown(text[:_BEGINNING])]
+    return ExportedLanguage(
+        name=safe_name(found.name),
+        digest=settings.digest,
+        model=found.model.cpu(),
+        vocabulary=codec.vocabulary,
+        tokenizer=codec.tokenizer,
+        lowercase=codec.settings.lowercase,
+        context=settings.model.context,
+        beginnings=beginnings(found, known, _NUM_BEGINNINGS),
+        origin=_origin(settings.data.corpus, documents),
+    )
+
+
 _TEXT = Bilingual(
     """把训练好的模型写成网页能加载的文件。
 
-    写三个文件：名称.bin、名称.js（从文件夹直接打开网页时用）、名称.example.js（一个例句）。
+    翻译模型：三个文件，名称.bin、名称.js（从文件夹直接打开网页时用）、名称.example.js（一个例句）。
     书里的翻译机读的就是它们，以词或以子词为单位都行。
+    语言模型：一个文件，名称.html。双击打开，就在浏览器里接着写，不用联网。
     网页的引擎少了什么、不能导出时，会说明缺什么。
     """,
     """Write a trained model as files that a web page can load.
 
-    There are three: NAME.bin, NAME.js (for a page that was opened from a folder), and
-    NAME.example.js (one translation). The book's translator reads them, whether the model
-    reads words or subwords. Where the page's engine lacks something, it is said what.
+    Of a translator there are three: NAME.bin, NAME.js (for a page that was opened from a folder),
+    and NAME.example.js (one translation). The book's translator reads them, whether the model
+    reads words or subwords. Of a language model there is one, NAME.html: a double click opens it,
+    and it writes in the browser, without a network. Where the page's engine lacks something, it
+    is said what.
     """,
 )
 _EXAMPLES = (
     (
         "attention-book export --folder models",
         Bilingual("导出最近一次训练的模型", "export the latest run"),
+    ),
+    (
+        "attention-book export --run runs/austen",
+        Bilingual("把语言模型写成一个会写的网页", "a language model as a page that writes"),
     ),
     (
         "attention-book export --recipe transformer-en-zh-1",
@@ -281,25 +323,39 @@ _EXAMPLES = (
 @which_model
 @which_checkpoint
 def export(folder: str, run: str | None, recipe: str | None, checkpoint: Which | None) -> None:
-    """Write the three files."""
+    """Write the files."""
     if is_of_language(run, recipe):
-        raise Failure(
-            ExitCode.RUN,
-            "语言模型还不能导出，网页的引擎只会翻译。",
-            "--run: expected a translator, got a language model; the page's engine only translates",
-        )
+        _export_language(learned_language(run, checkpoint), Path(folder))
+        return
     found = learned(run, recipe, checkpoint)
-    if missing := missing_for_a_page(found):
-        name = visible(found.name)
-        raise Failure(
-            ExitCode.RUN,
-            f"{name} 不能导出，网页的引擎缺：{'；'.join(each.zh for each in missing)}",
-            f"{name}: cannot be exported; the page's engine lacks: "
-            + "; ".join(each.en for each in missing),
-        )
+    _refuse(found.name, missing_for_a_page(found))
     exported = as_trained(found)
     with writing(folder):
         path = write_files(exported, Path(folder))
-    for written in (path, path.with_suffix(".js"), path.with_suffix(".example.js")):
+    _tell_written(path, path.with_suffix(".js"), path.with_suffix(".example.js"))
+
+
+def _export_language(found: LearnedLanguage, folder: Path) -> None:
+    _refuse(found.name, lacking(found.model.config))
+    exported = as_language(found)
+    with writing(str(folder)):
+        path = write_page(exported, folder)
+    _tell_written(path)
+    note(Bilingual("双击它就能打开。", "A double click opens it."))
+
+
+def _refuse(name: str, missing: list[Bilingual]) -> None:
+    """Refuse a model for which the page's engine lacks something."""
+    if missing:
+        raise Failure(
+            ExitCode.RUN,
+            f"{visible(name)} 不能导出，网页的引擎缺：{'；'.join(each.zh for each in missing)}",
+            f"{visible(name)}: cannot be exported; the page's engine lacks: "
+            + "; ".join(each.en for each in missing),
+        )
+
+
+def _tell_written(*paths: Path) -> None:
+    for written in paths:
         size = written.stat().st_size
         tell(f"{visible(str(written.resolve()))}  {size / 1e6:.2f} MB")

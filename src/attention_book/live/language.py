@@ -19,6 +19,7 @@ from attention_book.foundations.bilingual import Bilingual
 from attention_book.foundations.files import remove_parts, write_whole
 from attention_book.live.export import compact, half_bytes, sealed, stored
 from attention_book.live.exported import Origin, Subwords
+from attention_book.live.viewer.page import page as one_file
 from attention_book.models import LanguageConfig, LanguageModel
 from attention_book.text import SubwordTokenizer, Vocabulary
 
@@ -185,3 +186,37 @@ def export(found: ExportedLanguage, folder: Path) -> Path:
         remove_parts(folder, each)
         write_whole(folder / each, content)
     return folder / f"{name}.bin"
+
+
+def write_page(found: ExportedLanguage, folder: Path, language: str = "") -> Path:
+    """Write :func:`page` into a folder, whole or not at all; return its path, ``NAME.html``.
+
+    Raises:
+        ValueError: as :func:`packed`.
+    """
+    name = f"{found.name}.html"
+    text = page(found, language)
+    remove_parts(folder, name)
+    write_whole(folder / name, text.encode())
+    return folder / name
+
+
+def page(found: ExportedLanguage, language: str = "") -> str:
+    """Return a model as one page that writes, and needs no other file and no network.
+
+    Args:
+        found: The model.
+        language: "zh" or "en"; by default the browser's.
+
+    Raises:
+        ValueError: as :func:`packed`.
+    """
+    data = {
+        "name": found.name,
+        "weights": base64.b64encode(packed(found)).decode(),
+        "parameters": sum(weight.numel() for weight in found.model.parameters()),
+        "beginnings": list(found.beginnings),
+        "origin": None if found.origin is None else asdict(found.origin),
+    }
+    state = {"data": data, "language": language}
+    return one_file("writer", state, f"{found.name} · attention-book", with_engine=True)

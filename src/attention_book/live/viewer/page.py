@@ -25,7 +25,7 @@ PAGE = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src {style_hash}; \
-script-src {script_hash}">
+script-src {script_hash}{more}">
 <title>{title}</title>
 <style>{style}</style>
 </head>
@@ -56,12 +56,20 @@ def place(widget: str, state: Mapping[str, Any]) -> str:
     return f'<div data-live="{widget}"><script type="application/json">{data}</script></div>'
 
 
-def page(widget: str, state: Mapping[str, Any], title: str) -> str:
-    """Return a file that needs no other and no network."""
+def page(widget: str, state: Mapping[str, Any], title: str, *, with_engine: bool = False) -> str:
+    """Return a file that needs no other and no network.
+
+    Args:
+        widget: Its name.
+        state: What it begins with.
+        title: What heads the file.
+        with_engine: Whether the widget runs a model, in a Worker made of the file's own script.
+    """
     style = without_comments(bundle.styles() + STYLE)
     script = without_comments(
         bundle.script(["page/page", "page/file"])
         + LANGUAGE.format(language=json.dumps(state["language"]))
+        + (bundle.script(["engine/serve"]) if with_engine else "")
         + bundle.registered(f"widgets/{widget}")
     )
     return PAGE.format(
@@ -71,6 +79,7 @@ def page(widget: str, state: Mapping[str, Any], title: str) -> str:
         style_hash=source_hash(style),
         script=script,
         script_hash=source_hash(script),
+        more="; worker-src blob:" if with_engine else "",
     )
 
 

@@ -71,7 +71,7 @@ export function* guess(file, text, { after = [], ...how } = {}) {
   const { ids } = read(file, text, after), whole = [...ids, ...after];
   const logits = yield* logitsAfter(file, [BOS, ...whole]);
   const { shown } = guessed(file, logits, file.textOf(whole), how);
-  return { ids: whole, tokens: ids.map((id) => file.vocabulary[id]), ...shown };
+  return { ids: whole, tokens: ids.map((id) => file.vocabulary[id]), added: addedBy(file, ids, after), ...shown };
 }
 
 /** Write on: yields each token with what follows it, returns all. */

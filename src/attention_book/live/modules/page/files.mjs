@@ -55,7 +55,7 @@ async function received(answer, onPart) {
 }
 
 /** Base64 to bytes; by a loop, for Uint8Array.from(text, f) keeps the page waiting. */
-function unpacked(text) {
+export function unpacked(text) {
   const letters = atob(text), bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes;
