@@ -171,7 +171,17 @@ def test_a_walk_by_keyboard(page: Page, base_url: str) -> None:
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.innerText") == word
         assert place.locator(".live-map-row.lit > text").text_content() == word
-        assert place.locator(".live-readout").inner_text().startswith(word)
+        weights = (
+            place.locator(".live-words")
+            .first.locator(".live-word")
+            .evaluate_all(
+                "words => words.map(word => Number(word.style.getPropertyValue('--weight')))"
+            )
+        )
+        seen = place.locator(".live-words").first.locator(".live-word").all_inner_texts()
+        most = seen[weights.index(max(weights))]
+        told = place.locator(".live-readout").inner_text()
+        assert told.startswith(f"{word} looks most at {most} ({max(weights):.2f})"), told
     before = place.locator(".live-map").inner_html()
     place.locator("[data-key=kind] input").first.focus()
     page.keyboard.press("ArrowRight")

@@ -24,8 +24,8 @@ export function answer({ model, set, example, submit }) {
   const numbers = el("details", { toggle: () => drawTable() }, el("summary", {}, both(["权重表", "Table of weights"])), table);
   const others = el("details", {}, el("summary", {}, both(["束搜索的其他译文", "Other translations of the beam search"])), el("ol"));
   const words = el("div", {}, lists.source.element, lists.target.element, note);
-  const element = el("div", {}, intact, atOnce, readout, chooser, el("p", { id: mapLabel, class: "live-hidden" }, both(TITLE)),
-    frame, caption, numbers, others);
+  const element = el("div", {}, intact, atOnce, readout, el("p", { id: mapLabel, class: "live-hidden" }, both(TITLE)),
+    frame, caption, chooser, numbers, others);
   const names = (which) => alone(result()[which], example().subwords);
   const weights = () => weightsOf(result().attention, state());
 
@@ -46,8 +46,7 @@ export function answer({ model, set, example, submit }) {
     const shift = columns === "input" ? 1 : 0; // word j is what was read at j + 1
     const seen = columns === "source" ? "source" : "target";
     for (const side of ["source", "target"]) lists[side].tint((i) => (side === seen ? row[i + shift] : 0));
-    readout.replaceChildren(el("bdi", { translate: "no", class: "live-strong" }, visible(names(rows)[place])), " ← ", ...heaviest(row).flatMap((j, i) =>
-      [i ? ", " : "", el("bdi", { translate: "no" }, visible(names(columns)[j])), ` ${number(row[j])}`]));
+    readout.replaceChildren(...told(visible(names(rows)[place]), heaviest(row).map((j) => [visible(names(columns)[j]), number(row[j])])));
   }
 
   function lightColumn(place) {
@@ -145,6 +144,17 @@ export function answer({ model, set, example, submit }) {
       draw();
     },
   };
+}
+
+/** What a word looks at, in words: most at one, then at others. */
+function told(word, [first, ...others]) {
+  const bdi = (text, strong) => el("bdi", { translate: "no", ...(strong && { class: "live-strong" }) }, text);
+  const listed = (comma) => others.flatMap(([name, share], i) => [i ? comma : "", bdi(name), ` ${share}`]);
+  if (!first) return [bdi(word, true), ...both(["：看哪里都很少。", " looks nowhere in particular."])];
+  return both([
+    [bdi(word, true), " 看得最多的是 ", bdi(first[0], true), `（${first[1]}）`, others.length ? ["，其次是 ", listed("、")] : [], "。"],
+    [bdi(word, true), " looks most at ", bdi(first[0], true), ` (${first[1]})`, others.length ? [", then at ", listed(", ")] : [], "."],
+  ]);
 }
 
 /** Where the mask does matter: the whole sentence given at once, as in training. */

@@ -21,7 +21,7 @@ export function form(host) {
       event.preventDefault();
       host.submit(text.value);
     } });
-  const stop = el("button", { type: "button", disabled: true, click: () => host.stop() }, both(["停止", "Stop"]));
+  const stop = el("button", { type: "button", hidden: true, click: () => host.stop() }, both(["停止", "Stop"]));
   const pick = (sentence) => { text.value = sentence; host.submit(sentence); };
   const chips = el("div", { class: "live-row live-chips" }), note = el("p", { class: "live-note" });
   const models = choice({ title: ["模型", "Model"], value: host.get("name"), change: (name) => host.set({ name }),
@@ -41,7 +41,7 @@ export function form(host) {
     el("div", { class: "live-row" }, el("button", { type: "submit", class: "live-go" }, both(["翻译", "Translate"])), stop), settings, note);
   return {
     element,
-    busy(on) { stop.disabled = !on; },
+    busy(on) { stop.hidden = !on; },
     follow(example) {
       const { source, sentences, model } = example;
       if (told !== host.get("text")) text.value = told = host.get("text"); // else it may hold what is being typed
