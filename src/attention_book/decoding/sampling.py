@@ -230,9 +230,9 @@ def sample(
             has ended gets is no part of it.
         generator: Source of the random draws, on the prompt's device.
         uniform: Numbers to draw with in place of a generator's, from 0 to 1, 1 excluded, one for
-            each token that may be added, (batch, draw): the draw is
-            :func:`~attention_book.decoding.prediction.drawn_by`. Whoever has the same numbers, as
-            a page's script, draws the same words.
+            each token that may be added, (batch, draw). The word that is drawn is the one at which
+            the sum of the probabilities, in the vocabulary's order, exceeds the number. Whoever
+            has the same numbers, as a page's script, draws the same words.
 
     Returns:
         What was added to each prompt. ``log_prob`` is the model's own, before temperature
