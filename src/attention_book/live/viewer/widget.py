@@ -35,7 +35,19 @@ class BeamsWidget(AnyWidget):
     step = traitlets.Int(0).tag(sync=True)
 
 
+class InductionWidget(AnyWidget):
+    """What the reader chooses can be read and set: ``widget.text``, ``widget.cut`` and so on."""
+
+    _esm = bundle.esm("induction")
+    _css = bundle.styles()
+    data = traitlets.Dict().tag(sync=True)
+    language = traitlets.Unicode().tag(sync=True)
+    text = traitlets.Unicode().tag(sync=True)
+    at = traitlets.Int(0).tag(sync=True)
+    cut = traitlets.Unicode("0").tag(sync=True)
+
+
 #: The widget of each viewer, by the name of its module of JavaScript.
-WIDGETS = {"heads": HeadsWidget, "beams": BeamsWidget}
+WIDGETS = {"heads": HeadsWidget, "beams": BeamsWidget, "induction": InductionWidget}
 
 __all__ = ["WIDGETS"]
