@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from bilingual.citations import translate_citations
+from bilingual.citations import linked, translate_citations
 from bilingual.nodes import LanguageInline
 from docutils import nodes
 from docutils.utils import new_document
@@ -66,3 +66,16 @@ def test_two_authors() -> None:
 def test_a_link_to_another_page_is_no_citation() -> None:
     names = nodes.Text("Jain and Wallace, 2019")
     assert cited(names, block="zh", sources="elsewhere") == "Jain and Wallace, 2019"
+
+
+def test_a_number_at_arxiv_is_a_link() -> None:
+    """Wherever in the text it stands; what is no number stays as it is."""
+    parts = linked("arXiv:1607.06450, 2016; arXiv:cmp-lg/9406033 and arXiv in general.")
+    found = [
+        (part.astext(), part.get("refuri")) for part in parts if isinstance(part, nodes.Element)
+    ]
+    assert found == [
+        ("arXiv:1607.06450", "https://arxiv.org/abs/1607.06450"),
+        ("arXiv:cmp-lg/9406033", "https://arxiv.org/abs/cmp-lg/9406033"),
+    ]
+    assert "".join(part.astext() for part in parts).endswith("and arXiv in general.")

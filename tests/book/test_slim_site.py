@@ -1,15 +1,20 @@
 """Bundled styles: what a page loads does not depend on which pages were written with it."""
 
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from py_mini_racer import MiniRacer
 from tiny import EXTENSIONS
+from website.slimming.short_scripts import short
 from website.slimming.slim_site import bundle, write_bundles
 from website.slimming.slim_styles import trim
 
 OUR_STYLES = sorted(path for path in EXTENSIONS.rglob("*.css") if "static" in path.parts)
+
+OUR_SCRIPTS = sorted(path for path in EXTENSIONS.rglob("*.js") if "shell" in path.parts)
 
 
 def app_in(folder: Path) -> SimpleNamespace:
@@ -68,3 +73,34 @@ def test_of_the_theme_stays_what_a_page_or_a_script_names() -> None:
     css = ".a{x:y}.b .c,.b.d{x:y}.e:not(.f)>[class~=g]{x:y}p :is(.h,.i){x:y}@media print{#j{x:y}}"
     kept = trim(css, {"a", "b", "c", "e"})
     assert kept == ".a{x:y}.b .c{x:y}.e:not(.f)>[class~=g]{x:y}p :is(.h,.i){x:y}"
+
+
+LOOKS_LIKE_A_COMMENT = r"""
+const text = `a  // b
+   /* c */ ${ `d   // ${1 /* gone */ + 1}` }  e`, // gone
+  sign = /[/]*\/\/ x/g.source + '//' + "/*", half = 8 / 4 / 2;
+/* gone,
+   both lines */
+let up = 1
+let down = up + +up - -up  /* between */ - up-- > 0
+return [text, sign, half, up, down]
+"""
+
+
+def test_a_short_script_does_the_same() -> None:
+    """What looks like a comment stays in strings and patterns; lines still end statements."""
+    made = short(LOOKS_LIKE_A_COMMENT)
+    assert "gone" not in made
+    engine = MiniRacer()
+    before, after = (
+        engine.eval(f"JSON.stringify((() => {{{each}}})())")
+        for each in (LOOKS_LIKE_A_COMMENT, made)
+    )
+    assert after == before
+    assert short(made) == made
+
+
+@pytest.mark.parametrize("script", OUR_SCRIPTS, ids=lambda path: path.name)
+def test_our_scripts_are_scripts_when_short(script: Path) -> None:
+    made = short(script.read_text(encoding="utf8"))
+    MiniRacer().eval(f"new Function({json.dumps(made)})")

@@ -35,8 +35,7 @@ from website.slimming.slim_styles import trim
 
 PYDATA = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
 # classes that the theme's scripts add to our pages
-SCRIPTED = {"dropdown-menu-dark", "show", "active", "current", "scrolled", "fade", "tooltip",
-            "tooltip-inner", "tooltip-arrow", "bs-tooltip-auto", "pst-sidebar-hidden"}  # fmt: skip
+SCRIPTED = {"dropdown-menu-dark", "show", "active", "current", "scrolled", "pst-sidebar-hidden"}
 BOOK = Path(sphinx_book_theme.__file__).parent / "theme" / "sphinx_book_theme"
 OURS = Path(labels.__file__).parents[1]
 
@@ -107,7 +106,17 @@ def test_theme_assets_that_the_layout_names() -> None:
         assert (PYDATA / "static" / asset).is_file()
         assert asset in macros
     named = set(re.findall(r"_static/([\w./-]+)'", macros))
-    assert named == {*THEME_STYLES, *THEME_SCRIPTS, "scripts/fontawesome.js"}
+    left_out = {"scripts/bootstrap.js", "scripts/fontawesome.js"}
+    assert named == {*THEME_STYLES, *THEME_SCRIPTS, *left_out}
+
+
+def test_the_themes_script_does_without_bootstrap() -> None:
+    """website/slimming leaves it out: the theme calls it for a button that our layout lacks."""
+    script = (PYDATA / "static" / "scripts" / "pydata-sphinx-theme.js").read_text("utf8")
+    assert re.findall(r"bootstrap\.\w+", script) == ["bootstrap.Tooltip"]
+    before = script[: script.index("bootstrap.Tooltip")]
+    assert 'getElementById("pst-collapse-sidebar-button")' in before[-400:]
+    assert "bootstrap" not in (BOOK / "static/scripts/sphinx-book-theme.js").read_text("utf8")
 
 
 def test_every_icon_has_a_rule() -> None:

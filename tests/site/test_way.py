@@ -56,11 +56,43 @@ class TestContents:
         expect(dialog).to_be_hidden()
         assert phone.url.endswith(place)
 
-    def test_no_bubbles_on_touch(self, phone: Any, base_url: str) -> None:
+    def test_buttons_have_names_on_touch(self, phone: Any, base_url: str) -> None:
         phone.goto(f"{base_url}/masks.html?lang=en")
-        assert phone.locator("[data-bs-toggle=tooltip]").count() == 0
         nameless = "buttons => buttons.filter(b => !b.ariaLabel && !b.innerText.trim()).length"
         assert phone.locator(".bd-header-article button:visible").evaluate_all(nameless) == 0
+
+
+class TestMenus:
+    """Of the line above the text: what runs the page, what is downloaded."""
+
+    def test_a_menu_opens_and_closes_by_keyboard(self, page: Any, base_url: str) -> None:
+        page.goto(f"{base_url}/masks.html?lang=en")
+        button = page.locator(".dropdown-launch-buttons > button")
+        links = page.locator(".dropdown-launch-buttons a:visible")
+        expect(links).to_have_count(0)
+        button.focus()
+        page.keyboard.press("Enter")
+        expect(button).to_have_attribute("aria-expanded", "true")
+        expect(links).to_have_count(2)
+        for link in links.all():
+            assert 0 <= link.bounding_box()["x"] <= 1280 - link.bounding_box()["width"]
+        page.keyboard.press("Tab")
+        expect(links.first).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(button).to_be_focused()
+        expect(links).to_have_count(0)
+
+    def test_one_menu_is_open_at_a_time(self, page: Any, base_url: str) -> None:
+        page.goto(f"{base_url}/masks.html?lang=en")
+        launch, download = (
+            page.locator(f".dropdown-{name}-buttons") for name in ("launch", "download")
+        )
+        launch.locator("> button").click()
+        download.locator("> button").click()
+        expect(launch.locator("a:visible")).to_have_count(0)
+        assert download.locator("a:visible").count() > 1
+        page.mouse.click(640, 700)
+        expect(download.locator("a:visible")).to_have_count(0)
 
 
 class TestKeys:

@@ -5,6 +5,7 @@ The sources themselves are those of sphinxcontrib-bibtex; a project without it h
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -14,6 +15,7 @@ from bilingual.nodes import LanguageInline, language_of
 
 #: What sphinxcontrib-bibtex writes between and after the authors' names, and its Chinese form.
 JOINTS = {"et al.": "等", " and ": " 与 "}
+_ARXIV = re.compile(r"arXiv:(\d{4}\.\d{4,5}|[a-z-]+/\d{7})")
 
 
 def translate_citations(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -22,6 +24,30 @@ def translate_citations(app: Sphinx, doctree: nodes.document, page: str) -> None
     for reference in doctree.findall(nodes.reference):
         if reference.get("refuri", "").partition("#")[0] in addresses:
             translate(reference)
+
+
+def link_arxiv(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make a link of each number that a listed source has at arXiv."""
+    for source in doctree.findall(nodes.citation):
+        for text in list(source.findall(nodes.Text)):
+            if _ARXIV.search(text) and not isinstance(text.parent, nodes.reference):
+                text.parent.replace(text, linked(text.astext()))
+
+
+def linked(text: str) -> list[nodes.Node]:
+    """Return a text, its arXiv numbers as links.
+
+    >>> print(*linked("2024. arXiv:2312.04927."), sep="|")
+    2024. |<reference refuri="https://arxiv.org/abs/2312.04927">arXiv:2312.04927</reference>|.
+    """
+    parts: list[nodes.Node] = []
+    for number, words in enumerate(_ARXIV.split(text)):
+        if number % 2:
+            address = f"https://arxiv.org/abs/{words}"
+            parts.append(nodes.reference("", f"arXiv:{words}", refuri=address))
+        elif words:
+            parts.append(nodes.Text(words))
+    return parts
 
 
 def addresses_of_sources(app: Sphinx, page: str) -> set[str]:
@@ -62,4 +88,5 @@ def enclosing_language(node: nodes.Node | None) -> str | None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the hook, after the citations have been resolved."""
     app.connect("doctree-resolved", translate_citations, priority=900)
+    app.connect("doctree-resolved", link_arxiv, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -35,8 +35,6 @@ SCRIPTS = {
     "reading": ("reading",),
     "today": ("today",),
 }
-#: What readers do without: comments, and the blanks that lines begin with.
-COMMENT = re.compile(r"^ *(?:/\*.*?\*/|//[^\n]*)\n| // [^\n]*$|^ +", re.M | re.S)
 #: A box as it stands in a page: it ends with its data. (One that was complained of has none.)
 BOX = re.compile(
     r'<div class="admonition question [^>]*? id="question-(?P<name>[\w-]+)">'
@@ -55,7 +53,6 @@ def write(app: Sphinx, config: Config) -> None:
     for name, modules in SCRIPTS.items():
         there = SCRIPTS["contents"] if name != "contents" else ()
         text = bundler(MODULES).script(in_folder(modules), without=in_folder(there))
-        text = COMMENT.sub("", text)  # readers fetch a fifth less
         (folder / FOLDER / f"{name}.js").write_text(text, encoding="utf8")
     config.html_static_path.append(str(folder))
 

@@ -9,18 +9,9 @@
     return language === "zh" ? zh : language === "en" ? en : zh === en ? zh : zh + " " + en;
   }
 
-  /* Bootstrap moves a `title` to `data-bs-original-title` when it makes it a tooltip. */
   function setAttribute(element, name, text) {
     if (name === "text") { // the window's title has one language, in 对照 the first
       element.textContent = element.tagName === "TITLE" && root.dataset.language === "both" ? element.dataset.zhText : text;
-      return;
-    }
-    const tooltip = /^(title|data-bs-title)$/.test(name) && window.bootstrap?.Tooltip?.getInstance(element);
-    if (tooltip) tooltip.setContent({ ".tooltip-inner": text });
-    if (element.hasAttribute("data-bs-original-title") && /title$/.test(name)) {
-      element.setAttribute("data-bs-original-title", text);
-      if (!element.hasAttribute("data-zh-aria-label") && element.hasAttribute("aria-label"))
-        element.setAttribute("aria-label", text);
       return;
     }
     element.setAttribute(name, text);

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ from sphinx.errors import ExtensionError
 from website.slimming.slim_styles import trim
 
 THEME_STYLES = ("styles/theme.css", "styles/pydata-sphinx-theme.css")
-THEME_SCRIPTS = ("scripts/bootstrap.js", "scripts/pydata-sphinx-theme.js")
+#: Styles of others, of which the book needs a part: their classes stand in pages or scripts whole.
+THEIRS = ("styles/", "pygments.css", "katex/katex.min.css", "mystnb.", "proof.css")
+#: Without its Bootstrap, a quarter of all scripts: `book.js` opens the two menus.
+THEME_SCRIPTS = ("scripts/pydata-sphinx-theme.js",)
 UNUSED = (  # assets of extensions whose work site_shell or nobody does
     "thebe", "togglebutton", "copybutton", "clipboard", "sphinx_highlight", "design",
     "doctools", "toggleHint", "toggleOpen", "THEBE", "fontawesome",
@@ -44,6 +48,9 @@ _ICON_RULE = re.compile(
 )
 _URL = re.compile(r"""url\((["']?)(?!data:|#|https?:)([^)"']+)\1\)""")
 _IMPORT = re.compile(r"""@import (?:url\()?["']([\w./-]+\.css)["']\)?;""")
+_SOURCE = re.compile(r"""<script[^>]*\ssrc=["']([^"'?]+)""")
+#: What no page names: scripts load them.
+LOADED_LATER = ("search.js", "page_python/box.js", "page_python/own_file.js")
 _CLASSES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
 _WORDS = re.compile(r"[A-Za-z_][\w-]*")
 _VERSION = re.compile(r"(book\.[0-9a-f]{8}\.css)\?v=\w*")
@@ -116,15 +123,16 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
-    names = names_in_use(Path(app.outdir))
+    names, letters = names_in_use(Path(app.outdir)), letters_in_use(Path(app.outdir))
     versions = {}
     for note in sorted(bundle_notes(app).glob("*.json")):
         styles = json.loads(note.read_text(encoding="utf8"))
         css = "\n".join(
-            trim(_read_style(static / style, static), names if style in THEME_STYLES else None)
+            trim(_read_style(static / style, static), names if style.startswith(THEIRS) else None)
             for style in styles
         )
         css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", css), static)
+        css = subset_formulas(css, static, letters)
         (static / f"{note.stem}.css").write_text(css, encoding="utf8")
         versions[f"{note.stem}.css"] = hashlib.sha256(css.encode()).hexdigest()[:10]
     for page in Path(app.outdir).rglob("*.html"):
@@ -135,14 +143,27 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
 
 
 def names_in_use(site: Path) -> set[str]:
-    """Return the classes and ids of all pages, and every word of the scripts, which set some."""
+    """Return the classes and ids of all pages, and every word of their scripts, which set some."""
     found: set[str] = set()
+    scripts: set[Path] = set()
     for page in site.rglob("*.html"):
-        for value in _CLASSES.findall(page.read_text(encoding="utf8")):
+        text = page.read_text(encoding="utf8")
+        for value in _CLASSES.findall(text):
             found.update(value.split())
-    for script in (site / "_static").rglob("*.js"):
-        found.update(_WORDS.findall(script.read_text(encoding="utf8")))
+        scripts.update((page.parent / source).resolve() for source in _SOURCE.findall(text))
+    scripts.update((site / "_static" / name).resolve() for name in LOADED_LATER)
+    for script in scripts:
+        if script.is_file():
+            found.update(_WORDS.findall(script.read_text(encoding="utf8")))
     return found
+
+
+def letters_in_use(site: Path) -> set[int]:
+    """Return every character of the pages: more than their formulas have, and none too few."""
+    letters: set[str] = set()
+    for page in site.rglob("*.html"):
+        letters.update(unescape(page.read_text(encoding="utf8")))
+    return {ord(letter) for letter in letters}
 
 
 def _read_style(path: Path, static: Path) -> str:
@@ -177,25 +198,42 @@ def subset_icons(css: str, static: Path) -> str:
     return css
 
 
+def subset_formulas(css: str, static: Path, letters: set[int]) -> str:
+    """Have KaTeX's fonts replaced by what the book has of them: of its largest, a tenth."""
+    for source, name in sorted(set(re.findall(r"url\((katex/fonts/(KaTeX_[\w-]+)\.woff2)\)", css))):
+        target = static / "fonts" / f"{name.replace('KaTeX_', 'formula-')}.woff2"
+        _write_subset(static / source, target, letters, name="Book formulas")
+        css = css.replace(source, f"fonts/{target.name}")
+    return css
+
+
 def _theme_static() -> Path:
     theme = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme"
     return theme / "static"
 
 
-def _write_subset(source: Path, target: Path, glyphs: set[int]) -> None:
+def _write_subset(source: Path, target: Path, glyphs: set[int], *, name: str = "") -> None:
+    """Write a font with these glyphs alone; under another name, where its own is reserved."""
     stamp = target.with_suffix(".glyphs")
-    recipe = f"{source.stat().st_size} {sorted(glyphs)}"
+    from fontTools import subset  # slow to import, and needed once
+    from fontTools.ttLib import TTFont
+
+    with TTFont(source) as whole:
+        wanted = sorted(glyphs & whole.getBestCmap().keys())
+    recipe = f"{source.stat().st_size} {name} {wanted}"
     if target.exists() and stamp.exists() and stamp.read_text() == recipe:
         return
-    from fontTools import subset  # slow to import, and needed once
-
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a hundred lines for a font
     target.parent.mkdir(parents=True, exist_ok=True)
     options = subset.Options(flavor="woff2", layout_features=[])
+    if name:
+        options.name_IDs = [0, 13, 14]
     font = subset.load_font(str(source), options)
     subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=glyphs)
+    subsetter.populate(unicodes=wanted)
     subsetter.subset(font)
+    for number in (1, 4, 6) if name else ():
+        font["name"].setName(name.replace(" ", "") if number == 6 else name, number, 3, 1, 0x409)
     subset.save_font(font, str(target), options)
     stamp.write_text(recipe)
 

@@ -117,6 +117,21 @@
     fullscreen: () => (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen()),
   };
 
+  /* Its menus: one closes where one presses elsewhere, or Escape. */
+  const menus = [...document.querySelectorAll("[data-bs-toggle=dropdown]")];
+  const open = (button, yes) => {
+    button.setAttribute("aria-expanded", String(yes));
+    button.nextElementSibling.classList.toggle("show", yes);
+  };
+  document.addEventListener("click", ({ target }) => menus.forEach((button) =>
+    open(button, button.contains(target) && button.getAttribute("aria-expanded") !== "true")));
+  document.addEventListener("keydown", ({ key }) => {
+    const button = key === "Escape" && menus.find((each) => each.getAttribute("aria-expanded") === "true");
+    if (!button) return;
+    open(button, false);
+    button.focus();
+  });
+
   document.querySelectorAll("[data-press]").forEach((button) => {
     button.addEventListener("click", PRESSED[button.dataset.press]);
   });

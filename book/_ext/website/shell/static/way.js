@@ -1,12 +1,6 @@
 /* Finding one's way: the contents show where one is, the outline closes, arrows turn pages, links are copied. */
 (function () {
   "use strict";
-  const bubbles = matchMedia("(hover: none)").matches ? document.querySelectorAll("[data-bs-toggle=tooltip]") : [];
-  bubbles.forEach((button) => { // on touch a bubble would stay; the buttons have names
-    button.removeAttribute("data-bs-toggle");
-    button.removeAttribute("title");
-  });
-
   addEventListener("storage", ({ key, newValue }) => { // another tab has chosen its colors
     if (key === "mode" && newValue) document.documentElement.dataset.mode = newValue;
     if (key === "theme" && /^(light|dark)$/.test(newValue)) document.documentElement.dataset.theme = newValue;
