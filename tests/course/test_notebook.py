@@ -246,6 +246,7 @@ def test_in_the_book_the_numbers_are_stored_and_not_shown(monkeypatch):
 GRIDS = {
     "multi30k-en-scaling": ("width", "budget", "seed"),
     "grammar-en-experts": ("kind", "seed"),
+    "grammar-en-diffusion": ("kind", "seed"),
     "recall-hybrids": ("stack", "steps", "seed"),
 }
 #: What was trained besides the product of all that tells them apart: the delta rules, longer.
