@@ -232,3 +232,38 @@ class TestLayout:
             "place => place.getBoundingClientRect().top"
         )
         assert 0 <= top < 150, f"{anchor} stands at {top}"
+
+
+SHIFTS = """
+globalThis.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries())
+    if (!hadRecentInput)
+      shifts.push([value, ...sources.map(({ node }) => node?.className ?? node?.nodeName)]);
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["masks", "serving", "today", "own-file"])
+def test_nothing_moves_when_fonts_and_scripts_come_late(
+    browser: Any, base_url: str, watch: Any, width: int, name: str
+) -> None:
+    """The sum of all shifts of a page's first seconds, as browsers count them: good is below 0.1."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 800}, has_touch=width == 390, is_mobile=width == 390
+    )
+    page = watch(context.new_page())
+    page.add_init_script(SHIFTS)
+
+    def late(route: Any) -> None:
+        page.wait_for_timeout(300)
+        route.continue_()
+
+    page.route("**/*.woff2*", late)
+    page.route("**/*.js*", late)
+    page.goto(f"{base_url}/{name}.html?lang=en")
+    page.wait_for_timeout(1500)
+    shifts = page.evaluate("shifts")
+    context.close()
+    assert sum(value for value, *_ in shifts) < 0.05, shifts
