@@ -144,6 +144,8 @@ class Reader(nn.Module):
         seen = torch.ones(1, 1, n, m, dtype=torch.bool, device=x.device)
         if self.fault == "always-causal":
             seen = seen.tril(m - n)
+        if self.fault == "end-unread":
+            seen[..., m - 1] = m == 1
         if real is not None and self.fault != "mask-ignored":
             real = ~real if self.fault == "mask-inverted" else real
             real = real[:1] if self.fault == "mask-of-first-example" else real

@@ -3,6 +3,7 @@
 import colleague
 import pytest
 import torch
+from broken_parts import reader
 from torch import nn
 from torch.nn import functional as F
 
@@ -94,3 +95,8 @@ def test_a_model_of_transformers_that_forgets_its_mask_is_named():
 def test_a_module_of_another_library_is_refused(adapter):
     with pytest.raises(TypeError, match=r"expected .*, got Linear"):
         adapter(nn.Linear(2, 2))
+
+
+def test_the_end_of_a_memory_is_asked_for():
+    subject, _ = reader("end-unread")
+    assert "memory-is-read" in examine(subject).broken

@@ -10,7 +10,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 #: What moves each kind of control.
-KEYS = {"range": "ArrowRight", "radio": "ArrowRight", "checkbox": "Space", "button": "Enter"}
+KEYS = {
+    "text": "a",
+    "range": "ArrowRight",
+    "radio": "ArrowRight",
+    "checkbox": "Space",
+    "button": "Enter",
+}
 #: What a figure shows: its drawing, the sentence that reads it, its table.
 SHOWN = """place => place.querySelector('.live-frame').innerHTML
   + place.querySelector('.live-readout').textContent + place.querySelector('table').textContent"""
@@ -118,7 +124,8 @@ def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url:
           const { modules } = attentionBookLive;
           const isFigure = (path) => path.startsWith('figures/') && path.endsWith('/' + name);
           const path = Object.keys(modules).find(isFigure) ?? 'widgets/' + name;
-          return Object.keys(modules[path].default.address);
+          // a text is the reader's own, whatever it says
+          return Object.keys(modules[path].default.address).filter((key) => key !== "text");
         }""",
         page.locator(f"#{live[1]}").get_attribute("data-live"),
     )
@@ -126,6 +133,14 @@ def test_an_address_of_nonsense_changes_nothing(live: Any, page: Page, base_url:
     nonsense = "&".join(f"{key}=<img src=x onerror=alert(1)>" for key in keys)
     place = opened(page, base_url, live, f"#{live[1]}?{nonsense}")
     assert place.evaluate(SHOWN) == begin
+
+
+def test_a_text_in_an_address_is_never_markup(page: Page, base_url: str) -> None:
+    name, text = "fig-induction-heads-words-live", "<img src=x onerror=alert(1)> img"
+    place = opened(page, base_url, ("induction-heads.html", name), f"#{name}?text={text}")
+    expect(place.locator("input[type=text]")).to_have_value(text)
+    expect(place.locator("img")).to_have_count(0)
+    assert "img" in place.locator("svg").inner_text()
 
 
 def test_a_finger_on_a_narrow_screen(live: Any, telephone: Any, base_url: str) -> None:
