@@ -249,7 +249,7 @@ new PerformanceObserver((list) => {
 def test_nothing_moves_when_fonts_and_scripts_come_late(
     browser: Any, base_url: str, watch: Any, width: int, name: str
 ) -> None:
-    """The sum of all shifts of a page's first seconds, as browsers count them: good is below 0.1."""
+    """The sum of a page's shifts in its first seconds, as browsers count: good is below 0.1."""
     context = browser.new_context(
         viewport={"width": width, "height": 800}, has_touch=width == 390, is_mobile=width == 390
     )
