@@ -381,6 +381,14 @@ def _has_no_order(node: ast.AST) -> bool:
 def test_modules_that_tests_import_have_different_names() -> None:
     """Every folder of tests is on the path: of two modules with one name a whole run sees one."""
     helpers = [path for path in (ROOT / "tests").rglob("*.py") if path.parent.name != "answers"]
-    names = Counter(path.name for path in helpers if not path.name.startswith("test_"))
+    names = Counter(path.name for path in helpers)
     twice = {name for name, count in names.items() if count > 1}
-    assert twice <= {"conftest.py", "__init__.py"}
+    imports = re.compile(r"^from (test_\w+) import", re.M)
+    imported = {
+        f"{name}.py"
+        for path in helpers
+        for name in imports.findall(path.read_text(encoding="utf8"))
+    }
+    tests = {name for name in twice if name.startswith("test_")}
+    assert twice - tests <= {"conftest.py", "__init__.py"}
+    assert not tests & imported

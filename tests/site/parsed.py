@@ -1,6 +1,7 @@
 """The pages of the built site, each parsed once for all tests that read it."""
 
 import os
+import re
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -9,6 +10,13 @@ from lxml import html
 
 #: The folder of the built site; `BOOK_HTML` names another.
 SITE = Path(os.environ.get("BOOK_HTML", Path(__file__).parents[2] / "book" / "_build" / "html"))
+#: Of Markdown: what would still be MyST.
+RESIDUE = re.compile(
+    r"^:{3,}|\{[a-z][\w:+-]*\}(?:`|\Z)|^\([\w-]+\)=$|\{\{|\]\{[.#]|^\{[.#][\w-]|^\s*:[\w-]+: ",
+    re.M,
+)
+#: And what is code or formula.
+CODE = re.compile(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$", re.S)
 
 
 @cache

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 from lxml import html
-from parsed import tree
-from test_notebooks import CODE, RESIDUE
+from parsed import CODE, RESIDUE, tree
 
 MARKS = re.compile("[\ue000-\ue002]")
 HEADING = re.compile(r"^(#+) (.+)$", re.M)

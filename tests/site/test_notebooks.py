@@ -11,19 +11,13 @@ from pathlib import Path
 
 import nbformat
 from evidence.code_cells import code_cells
-from parsed import ids, tree
+from parsed import CODE, RESIDUE, ids, tree
 from website.addresses import read_addresses
 from website.notebooks import OWN_MAGIC
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What would still be MyST.
-RESIDUE = re.compile(
-    r"^:{3,}|\{[a-z][\w:+-]*\}(?:`|\Z)|^\([\w-]+\)=$|\{\{|\]\{[.#]|^\{[.#][\w-]|^\s*:[\w-]+: ",
-    re.M,
-)
 #: How cells begin that the build does not run: the reader answers in them, or writes.
 ADDED = ("answer(", "%reload_ext ", "%%own_file ")
-CODE = re.compile(r"```.*?```|`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]*\$", re.S)
 
 
 def notebooks(site: Path) -> Iterator[tuple[str, str, nbformat.NotebookNode]]:
