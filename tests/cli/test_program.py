@@ -366,7 +366,7 @@ def lines(name: str) -> list[str]:
 def test_the_first_lines_to_type_work_as_they_stand(say, alone, monkeypatch, name):
     monkeypatch.setattr(RunSettings, "from_recipe", classmethod(lambda cls, recipe: SETTINGS))
     commands = [shlex.split(line, comments=True)[1:] for line in lines(name)]
-    kinds = ["train", "translate", "evaluate", "train", "write"]
+    kinds = ["train", "translate", "evaluate", "train", "write", "export"]
     assert [words[0] for words in commands] == kinds
     monkeypatch.setattr(of_language, "_WRITTEN", 4)
     commands[3] += ["--steps", "1", "--set", "model.config.num_layers=1"]

@@ -27,6 +27,7 @@ from attention_book.course.recorded import RECORDS, recorded_run
 from attention_book.foundations import L
 from attention_book.foundations.environment import BUILD_VARIABLE
 from attention_book.runs import RunSettings
+from attention_book.runs.language.settings import LanguageSettings
 
 # --- the notebook ------------------------------------------------------------------------------
 
@@ -251,7 +252,9 @@ GRIDS = {
 }
 #: What was trained besides the product of all that tells them apart: the delta rules, longer.
 BESIDE = {"recall-hybrids": {("dddd", 6400)}}
-NAMES = sorted({path.stem for path in RECORDS.glob("*.json")} - {*GRIDS})
+#: Language models that write in a page: texts of the public domain, and what `train` printed.
+WRITERS = ("austen", "tang-poems")
+NAMES = sorted({path.stem for path in RECORDS.glob("*.json")} - {*GRIDS, *WRITERS})
 
 
 @pytest.fixture(params=NAMES)
@@ -266,6 +269,18 @@ def test_its_line_gives_its_settings(record):
     found = CliRunner().invoke(program, [*line, "--print-settings"])
     assert found.exit_code == 0, found.stderr
     assert RunSettings.from_toml(found.stdout) == RunSettings.from_dict(record["settings"])
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_line_of_a_writer_gives_its_settings(name):
+    record = recorded_run(name)
+    found = CliRunner().invoke(program, [*shlex.split(record["command"])[1:], "--print-settings"])
+    assert found.exit_code == 0, found.stderr
+    printed = LanguageSettings.from_toml(found.stdout)
+    assert printed == LanguageSettings.from_dict(record["settings"])
+    test_it_says_where_it_was_made(record)
+    quality = record["quality"]
+    assert 0 < quality["bits"] < quality["ngram_bits"] < quality["xz_bits"]
 
 
 def test_it_says_where_it_was_made(record):

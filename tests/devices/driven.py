@@ -595,6 +595,16 @@ def stepping() -> None:
     T.perplexity(language(), targets(), targets() > 0)
 
 
+@drive
+def masked_diffusion() -> None:
+    model, tokens = language(causal=False), targets()
+    words, rates = tokens > 2, floats(len(tokens)).sigmoid()
+    hidden = T.hide_words(tokens, words, rates, mask=11)
+    back(T.diffusion_loss(model, hidden, tokens, tokens > 0, words=words, rates=rates))
+    for order in ("surest", "random", "left"):
+        D.unmask(model.eval(), hidden.tokens, tokens > 0, mask=11, rounds=2, order=order)
+
+
 class Endless(nn.Module):
     """A language model that never ends a text, so that steps can be counted."""
 

@@ -7,6 +7,7 @@ names stay, so that what a browser complains of can still be found.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,7 +70,8 @@ def shorten(app: Sphinx, config: Config) -> None:
     for number, folder in enumerate(config.html_static_path):
         source = Path(app.confdir, folder)
         if source.is_relative_to(OURS) or (source.parent == doctrees and source.name in PACKED):
-            config.html_static_path[number] = str(target / str(number))
+            # Told from where conf.py stands: the settings are the same in any folder.
+            config.html_static_path[number] = os.path.relpath(target / str(number), app.confdir)
             shutil.copytree(source, target / str(number), copy_function=copy)
 
 
