@@ -3,15 +3,12 @@
 import base64
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from attention_book.attention import RotaryPositions
 from attention_book.foundations.bilingual import chosen_language, of_the_two
+from attention_book.live.language import in_bytes
 from attention_book.live.viewer.page import Viewer
-
-#: The largest number of a code: a weight is a whole number from -127 to 127 times its row's scale.
-LARGEST = 127
 
 
 class InductionViewer(Viewer):
@@ -88,6 +85,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 def packed(weights: dict[str, Tensor]) -> dict[str, Any]:
     """Return weights as plain values: names with rows and columns, scales of rows, and codes.
 
+    >>> import torch
     >>> found = packed({"w": torch.tensor([[1.0, -0.5], [0.0, 0.0]])})
     >>> found["names"], found["scales"]
     ([['w', 2, 2]], [0.007874, 0.0])
@@ -96,14 +94,10 @@ def packed(weights: dict[str, Tensor]) -> dict[str, Any]:
     """
     names, scales, codes = [], list[float](), bytearray()
     for name, weight in weights.items():
-        rows = weight.float().cpu().reshape(-1, weight.shape[-1])
-        # Four digits are written, and the codes are made with what is written.
-        scale = [float(f"{value:.4g}") for value in (rows.abs().amax(dim=1) / LARGEST).tolist()]
-        steps = torch.tensor(scale).clamp(min=torch.finfo(torch.float32).tiny)
-        whole = (rows / steps[:, None]).round().clamp(-LARGEST, LARGEST).to(torch.int8)
-        names.append([name, *rows.shape])
-        scales += scale
-        codes += bytes(whole.view(torch.uint8).flatten().tolist())
+        whole, steps = in_bytes(weight.cpu().reshape(-1, weight.shape[-1]))
+        names.append([name, *whole.shape])
+        scales += [float(f"{step:.5g}") for step in steps.flatten().tolist()]
+        codes += whole.numpy().tobytes()
     return {"names": names, "scales": scales, "codes": base64.b64encode(codes).decode("ascii")}
 
 
