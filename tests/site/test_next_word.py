@@ -21,6 +21,7 @@ def opened(page: Page, address: str) -> Any:
     page.goto(address)
     found = page.locator(f"#{PLACE}")
     expect(found).to_have_class(re.compile("live-ready"))
+    found.scroll_into_view_if_needed()  # out of view nothing is rendered: inner texts are empty
     return found
 
 
@@ -99,7 +100,7 @@ def test_a_bar_writes_its_token_by_keyboard_and_keeps_the_focus(page: Page, base
     press(place, "从头来")
     first = place.locator("button.next-choice").nth(1)
     expect(written(place)).to_have_count(0, timeout=60_000)
-    label = first.locator(".next-label").inner_text()
+    label = first.locator(".next-label").text_content()
     first.focus()
     page.keyboard.press("Enter")
     expect(written(place)).to_have_text([label])

@@ -201,16 +201,21 @@ def test_what_a_prediction_folds_ends_with_its_section(reader: Any, chapter: str
 @pytest.mark.parametrize("served", [True, False])
 def test_the_right_answer(reader: Any, kind: str, served: bool) -> None:
     name, data = FIRST[kind]
-    page = reader(name, served=served)
-    answer(page, data)
-    question = box(page, data["id"])
-    verdict = {"say": "All of it"}.get(kind, "As you guessed" if data["role"] == "predict" else "✓")
-    expect(question.locator(".question-told .question-verdict")).to_contain_text(verdict)
-    ((logged, _, grade, *_),) = progress(page)["log"]
-    assert (logged, grade) == (data["id"], 3)
-    if kind != "say":
-        expect(question.locator(".question-answer > summary")).to_be_visible()
-    page.reload()
+    for _ in range(1 if served else 4):
+        page = reader(name, served=served)
+        answer(page, data)
+        question = box(page, data["id"])
+        guessed = "As you guessed" if data["role"] == "predict" else "✓"
+        verdict = {"say": "All of it"}.get(kind, guessed)
+        expect(question.locator(".question-told .question-verdict")).to_contain_text(verdict)
+        kept = progress(page)
+        ((logged, _, grade, *_),) = kept["log"]
+        assert (logged, grade) == (data["id"], 3)
+        if kind != "say":
+            expect(question.locator(".question-answer > summary")).to_be_visible()
+        page.reload()
+        if progress(page) == kept:
+            break  # a busy Chromium hands some pages from a folder a storage of their own
     expect(question.locator(".question-before")).to_contain_text("Answered before")
     question.get_by_role("button", name="Ask me again").click()
     expect(question.locator(".question-answer")).to_be_hidden()
