@@ -19,6 +19,16 @@ softmax
   {zh}`指数，再除以和。`
   {en}`Exponentials, divided by their sum.`
 
+头
+head
+  {zh}`一份注意力。`
+  {en}`One share of attention.`
+
+练手
+drill
+  {zh}`只在练习里。`
+  {en}`In exercises alone.`
+
 没人用
 unused
   {zh}`没有哪一章用它。`
@@ -44,12 +54,20 @@ ONE = """# {zh}`第一章` {en}`Chapter one`
 ## {zh}`指数` {en}`Powers`
 
 The {term}`softmax` first.
+
+## {zh}`练习` {en}`Exercises`
+
+Draw a {term}`head`, and {term}`drill`.
 """
 TWO = """# {zh}`第二章` {en}`Chapter two`
 
 ## {zh}`缓存` {en}`A cache`
 
 The {term}`KV cache` and {term}`Softmax <softmax>` again.
+
+## {zh}`头` {en}`Heads`
+
+A {term}`head`.
 """
 
 
@@ -80,6 +98,11 @@ def test_an_entry_leads_to_the_first_chapter_that_links_to_it(project: Any) -> N
     assert introductions(project, "term-KV-cache") == ["two.html#a-cache"]
 
 
+def test_exercises_introduce_only_what_no_other_section_names(project: Any) -> None:
+    assert introductions(project, "term-head") == ["two.html#heads"]
+    assert introductions(project, "term-drill") == ["one.html#exercises"]
+
+
 def test_a_page_without_a_number_introduces_nothing(project: Any) -> None:
     assert introductions(project, "term-softmax") == ["one.html#powers"]
 
@@ -104,6 +127,6 @@ def test_the_link_follows_a_term_that_moves(tmp_path: Any) -> None:
     project = make_project(tmp_path)
     project.write(index=INDEX, one=ONE, two=TWO, glossary=GLOSSARY)
     project.build()
-    project.write(one=ONE + "\nAnd the {term}`KV cache`.\n")
+    project.write(one=ONE.replace("first.", "first, and the {term}`KV cache`."))
     project.build()
     assert introductions(project, "term-KV-cache") == ["one.html#powers"]

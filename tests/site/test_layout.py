@@ -80,6 +80,71 @@ def test_equation_number_stays_in_sight(page: Any, base_url: str, width: int) ->
         assert box["x"] + box["width"] <= width
 
 
+#: What lies on more than one line, of what ought to be read in one.
+BROKEN = """
+() => {
+  const range = document.createRange(), found = [];
+  const lines = (rects) => {
+    const tops = [...rects].filter((each) => each.width > 0.5).map((each) => each.top);
+    return tops.length && Math.max(...tops) - Math.min(...tops) > 8;
+  };
+  for (const one of document.querySelectorAll("code .option, .minutes-told, .book-part-extent"))
+    if (lines(one.getClientRects())) found.push(one.textContent);
+  for (const item of document.querySelectorAll(".door li")) {
+    const walker = document.createTreeWalker(item, NodeFilter.SHOW_TEXT);
+    for (let text; (text = walker.nextNode()); )
+      for (const time of text.data.matchAll(/\\d+\\u00a0(min|分钟)/g)) {
+        range.setStart(text, time.index);
+        range.setEnd(text, time.index + time[0].length);
+        if (lines(range.getClientRects())) found.push(time[0]);
+      }
+  }
+  for (const comment of document.querySelectorAll("article .cell_input pre .c1")) {
+    const box = comment.closest("pre"), { paddingLeft, paddingRight } = getComputedStyle(box);
+    const room = box.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    const style = comment.style.cssText;
+    comment.style.cssText = "display: inline-block; max-width: none; white-space: pre";
+    const width = comment.getBoundingClientRect().width;
+    comment.style.cssText = style;
+    range.selectNodeContents(comment);
+    if (width && width < room - 1 && lines(range.getClientRects())) found.push(comment.textContent);
+  }
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["intro", "bahdanau", "masks", "for-lecturers", "self-attention"])
+def test_no_line_breaks_a_time_an_option_a_comment(tab_page: Any, base_url: str, name: str) -> None:
+    for width in (360, 390, 768, 1280):
+        tab_page.set_viewport_size({"width": width, "height": 844})
+        for language in ("zh", "en"):
+            tab_page.goto(f"{base_url}/{name}.html?lang={language}")
+            tab_page.evaluate(OPEN)
+            tab_page.keyboard.press("End")
+            assert not tab_page.evaluate(BROKEN), (width, language)
+
+
+def test_no_formula_is_wider_than_a_phone(laid_out: Any, page_name: str) -> None:
+    """A reader of a chapter sees all of it; what is folded may scroll."""
+    if page_name.startswith("api/"):
+        pytest.skip("a reference, whose formulas are those of the docstrings")
+    laid_out.set_viewport_size({"width": 390, "height": 844})
+    found = {}
+    for language in ("zh", "en"):
+        laid_out.evaluate(
+            "language => document.querySelector(`[data-set-language=${language}]`).click()",
+            language,
+        )
+        found[language] = laid_out.evaluate(
+            """[...document.querySelectorAll("article .math-scroll")]
+               .filter((box) => !box.closest("details, .folded") && box.clientWidth
+                 && box.scrollWidth > box.clientWidth + 1)
+               .map((box) => box.textContent.slice(0, 30))"""
+        )
+    assert not any(found.values()), found
+
+
 def test_what_scrolls_is_reachable_by_keyboard(page: Any, base_url: str) -> None:
     page.set_viewport_size({"width": 360, "height": 800})
     page.goto(f"{base_url}/masks.html?lang=zh")

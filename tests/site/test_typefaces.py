@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fontTools.ttLib import TTFont
@@ -45,3 +46,30 @@ def pairs(static: Path) -> list[tuple[frozenset[int], frozenset[int]]]:
             found.append(tuple(frozenset(TTFont(each).getBestCmap()) for each in (whole, cut)))
     assert found
     return found
+
+
+def drawn_in(page: Any, selector: str) -> list[str]:
+    """The names of the fonts in which the first element of that kind is drawn."""
+    session = page.context.new_cdp_session(page)
+    session.send("DOM.enable")
+    session.send("CSS.enable")
+    root = session.send("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
+    node = session.send("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
+    fonts = session.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+    return [font["familyName"] for font in fonts]
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("late", [False, True], ids=["arrived", "late"])
+def test_an_apostrophe_is_no_full_width_sign(page: Any, base_url: str, late: bool) -> None:
+    """In an English heading whose own font comes late, and in foreign words in Chinese text."""
+    if late:
+        page.route("**/book-*.woff2*", lambda route: route.fulfill(status=204, body=""))
+    page.goto(f"{base_url}/today.html?lang=en")
+    page.wait_for_timeout(300)
+    assert "’" in page.locator("h1 .bl-en").inner_text()
+    assert "Book Song" not in drawn_in(page, "h1 .bl-en")
+    page.goto(f"{base_url}/bahdanau-results.html?lang=zh")
+    words = page.locator(".bl-zh em.latin", has_text="’").first
+    words.evaluate("words => { words.id = 'foreign'; words.scrollIntoView(); }")
+    assert len(drawn_in(page, "#foreign")) == 1

@@ -1,6 +1,7 @@
 """Each entry of a glossary is a result of the search, and leads to where the term is introduced.
 
-A term is introduced by the first section, in reading order, that links to its entry. Pages without
+A term is introduced by the first section, in reading order, that links to its entry; exercises and
+further reading introduce only what no other section names. Pages without
 a chapter's number (the glossary itself, the notation, lists) use terms and introduce none, except
 those that the setting `lesson_introductions` names.
 """
@@ -23,19 +24,24 @@ from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.nodes import make_refnode
 
+from lesson.parts import EXERCISES, READING, SECTIONS
+
 INTRODUCED = {"zh": "见：", "en": "See: "}
 _CHINESE = re.compile("[\u3400-\u9fff]")
 
 
 class Use(NamedTuple):
-    """A term in the text: its name, and the section that it stands in."""
+    """A term in the text: its name, the section that it stands in, and whether that one tells."""
 
     term: str
     anchor: str
     title: str
+    telling: bool
 
 
-#: The first use of each term on each page, in the order of the page.
+#: Sections that use terms, and are no place to look one up.
+APART = {SECTIONS[EXERCISES], SECTIONS[READING]}
+#: The first use of each term on each page, in the order of the page; a telling one before others.
 USES = PerPage[list[Use]]("lesson_term_uses")
 #: The names of all entries on each page that has a glossary.
 ENTRIES = PerPage[list[tuple[str, ...]]]("lesson_glossary_entries")
@@ -74,27 +80,34 @@ def read_page(app: Sphinx, doctree: nodes.document) -> None:
     for reference in doctree.findall(addnodes.pending_xref):
         if reference.get("reftype") == "term":
             term = reference["reftarget"].lower()
-            uses.setdefault(term, Use(term, *_section_of(reference)))
+            use = Use(term, *_section_of(reference))
+            if term not in uses or (use.telling and not uses[term].telling):
+                uses[term] = use
     USES.of(app.env)[page] = list(uses.values())
 
 
-def _section_of(node: nodes.Node) -> tuple[str, str]:
+def _section_of(node: nodes.Node) -> tuple[str, str, bool]:
+    """Return the anchor and the title of the section around a node, and whether it tells."""
     while not (isinstance(node, nodes.section) and isinstance(node[0], nodes.title)):
         if node.parent is None:
-            return "", ""
+            return "", "", True
         node = node.parent
     is_top = isinstance(node.parent, nodes.document)
-    return "" if is_top else node["ids"][0], node[0].astext()
+    return "" if is_top else node["ids"][0], node[0].astext(), not APART & set(node["classes"])
 
 
 def introductions(env: BuildEnvironment) -> dict[str, tuple[str, Use]]:
     """Return, for each term, the page and the place where it is introduced."""
     named = env.config.lesson_introductions
+    pages = [
+        page
+        for page in reading_order(env)
+        if page in named or env.toc_secnumbers.get(page, {}).get("")
+    ]
+    uses = [(page, use) for page in pages for use in USES.of(env).get(page, [])]
     first: dict[str, tuple[str, Use]] = {}
-    for page in reading_order(env):
-        if page in named or env.toc_secnumbers.get(page, {}).get(""):
-            for use in USES.of(env).get(page, []):
-                first.setdefault(use.term, (page, use))
+    for page, use in sorted(uses, key=lambda found: not found[1].telling):
+        first.setdefault(use.term, (page, use))
     return first
 
 

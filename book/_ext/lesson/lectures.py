@@ -42,7 +42,7 @@ from sphinx.writers.html5 import HTML5Translator
 from lesson.chapter_lists import EXERCISE
 from lesson.checks.counts import COUNTS
 from lesson.checks.problems import chapters
-from lesson.road import STATIONS, both, in_words, minutes, numbered
+from lesson.road import STATIONS, both, in_words, minutes, numbered, told
 
 logger = logging.getLogger(__name__)
 
@@ -341,7 +341,8 @@ class ShowPlans(SphinxPostTransform):
                 words += both("；", "; ") if words else []
                 words += [
                     self.link(page),
-                    *both(f"（{time} 分钟）", f" ({time} min)"),
+                    *both("", " "),
+                    *told(time),
                     nodes.inline(classes=[SLIDES], page=page),
                 ]
         return words
@@ -354,7 +355,7 @@ class ShowPlans(SphinxPostTransform):
                     words += both("；", "; ") if words else []
                     words.append(self.link(page, each.anchor, each.title))
                     if each.minutes:
-                        words += both(f"（{each.minutes} 分钟）", f" ({each.minutes} min)")
+                        words += [*both("", " "), *told(each.minutes)]
         return words
 
     def link(self, page: str, anchor: str = "", title: str = "") -> nodes.reference:

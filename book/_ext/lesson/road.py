@@ -216,6 +216,14 @@ def both(zh: str, en: str) -> list[nodes.Node]:
     return [LanguageInline("", zh, language="zh"), LanguageInline("", en, language="en")]
 
 
+def told(time: int) -> list[nodes.Node]:
+    """Return how long something takes, in parentheses that no line breaks."""
+    words = both(
+        f"（{time}\N{NO-BREAK SPACE}分钟）", f"({time}\N{NO-BREAK SPACE}min)"
+    )
+    return [nodes.inline("", "", *words, classes=["minutes-told"])]
+
+
 class ShowRoads(SphinxPostTransform):
     """Fill in the list, and the line of an opening."""
 
@@ -275,11 +283,8 @@ class ShowRoads(SphinxPostTransform):
         if station.road == STRAIGHT:
             link["classes"].append("on-the-road")
         time = minutes(self.env, page)
-        words = both(
-            f"{station.invitation['zh']}（{time}\N{NO-BREAK SPACE}分钟）",
-            f"{station.invitation['en']} ({time}\N{NO-BREAK SPACE}min)",
-        )
-        question = nodes.inline("", "", *words, classes=["chapter-question"])
+        words = both(station.invitation["zh"], f"{station.invitation['en']} ")
+        question = nodes.inline("", "", *words, *told(time), classes=["chapter-question"])
         return nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(" "), question))
 
     def line(self, page: str) -> list[nodes.Node]:

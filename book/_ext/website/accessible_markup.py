@@ -39,6 +39,8 @@ def depart_citation(translator: Any, node: nodes.citation) -> None:
 
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
+#: What is read as one word though it has a hyphen: "--step", "?view=print", "{.no-slide}".
+_OPTION = re.compile(r'<span class="pre">((?:--?[a-z]|\?|{\.)[\w=-]{0,24}}?)</span>')
 #: A cell with more Chinese than this is read as a sentence, and on a phone keeps room for one.
 FEW_CHARACTERS = 8
 
@@ -96,6 +98,22 @@ def depart_desc_parameter(translator: Any, node: addnodes.desc_parameter) -> Non
     in_spans(translator.body, start, "</dd>", "</span>")
 
 
+def visit_literal(translator: Any, node: nodes.literal) -> None:
+    """A command's option is one word, though browsers break after a hyphen."""
+    start = len(translator.body)
+    try:
+        HTML5Translator.visit_literal(translator, node)
+    finally:  # docutils has written all of it, and skips the rest
+        translator.body[start:] = [
+            _OPTION.sub(r'<span class="pre option">\1</span>', part)
+            for part in translator.body[start:]
+        ]
+
+
+def depart_literal(translator: Any, node: nodes.literal) -> None:
+    HTML5Translator.depart_literal(translator, node)
+
+
 def in_spans(body: list[str], start: int, tag: str, other: str) -> None:
     """Write another tag in what was written last."""
     body[start:] = [part.replace(tag, other) for part in body[start:]]
@@ -136,6 +154,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", no_links_to_files)
     app.add_node(HideCodeCellNode, override=True, html=(visit_folded_cell, depart_folded_cell))
     app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_node(nodes.literal, override=True, html=(visit_literal, depart_literal))
     app.add_node(nodes.entry, override=True, html=(visit_entry, depart_entry))
     app.add_node(
         addnodes.desc_parameterlist,

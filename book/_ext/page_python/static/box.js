@@ -7,7 +7,7 @@
   const megabytes = (files.bytes / 1e6).toFixed(1);
   const WORDS = {
     title: ["在这里写", "Write it here"], change: ["改一改，再运行", "Change and run"], mend: ["改好它，再运行检查", "Mend it, then run the check"],
-    close: ["收起", "Close"], yours: ["这是你上次改的；“恢复原样”就是书里的代码。", "This is how you left it; “Reset” brings back the book's code."],
+    close: ["收起", "Close"], yours: ["这是你上次改的；“恢复原样”就是书里的代码。", "This is how you left it; “Reset” brings back the book’s code."],
     first: [`在本页运行（先载入 ${megabytes} MB）`, `Run in this page (loads ${megabytes} MB first)`],
     run: ["运行", "Run"], stop: ["停止", "Stop"], reset: ["恢复原样", "Reset"], copy: ["复制", "Copy"],
     copied: ["已复制，可以贴进笔记本的一个单元格。", "Copied; you can paste it into a cell of the notebook."],
@@ -32,7 +32,7 @@
     ["IndentationError", /./, "缩进对不齐，或者冒号下面一行没有缩进。", "The indentation does not line up, or the line below a colon is not indented."],
     ["RecursionError", /./, "函数一层层调用自己，停不下来。", "A function calls itself without end."],
     ["MemoryError", /./, "内存不够：网页里的张量要小。", "Out of memory: tensors in a page have to be small."],
-    ["ModuleNotFoundError", /./, "网页里的 Python 只带标准库的大部分、这本书的包和一个小的 PyTorch；笔记本里什么都可以装。", "The page's Python has most of the standard library, the book's package and a small PyTorch; a notebook can install anything."],
+    ["ModuleNotFoundError", /./, "网页里的 Python 只带标准库的大部分、这本书的包和一个小的 PyTorch；笔记本里什么都可以装。", "The page’s Python has most of the standard library, the book's package and a small PyTorch; a notebook can install anything."],
     ["NameError", /./, "这个名字还没有定义：拼写对吗？是不是在本章别处定义的？", "This name is not defined here: is it spelled right, or does another cell of the chapter define it?"],
   ];
   const fill = (text, value) => text.replace("{}", value);

@@ -11,7 +11,7 @@
   const TROUBLES = {
     forbidden: ["这个浏览器不许本页保存东西：关掉这一页，文件就没有了。请先下载。",
       "This browser does not let the page keep anything: the file is gone when you close the page. Download it first."],
-    full: ["浏览器的存储满了：最近的改动没能存下。请先下载。", "The browser's storage is full, and your latest changes are not kept. Download the file first."],
+    full: ["浏览器的存储满了：最近的改动没能存下。请先下载。", "The browser’s storage is full, and your latest changes are not kept. Download the file first."],
     unreadable: ["浏览器里存着的文件读不出来。它原样留着，现在写的不会存下；要重新开始，选“清空”。",
       "The file in this browser cannot be read. It is left as it is, and what you write now is not kept. To start afresh, choose “Empty it”."],
   };
@@ -107,7 +107,7 @@
 <p class="py-trouble py-error" role="status"></p>
 <div class="py-lacking"></div>
 ${markup(id, `<code>${NAME}</code>`, "")}
-<details class="py-more"><summary>${tell(["取某一步的文件，下载，载入，清空", "Take a step's file, download, upload, empty"])}</summary>
+<details class="py-more"><summary>${tell(["取某一步的文件，下载，载入，清空", "Take a step’s file, download, upload, empty"])}</summary>
 <div class="py-row"><label>${tell(["第几步之后的文件：", "The file as of step "])} <select>${choices}</select></label>${button("take", tell(["取来", "Take it"]))}</div>
 <div class="py-row">${button("download", tell(["下载", "Download"]))}${button("upload", tell(["载入文件", "Upload"]))}${button("reset", tell(["清空", "Empty it"]))}</div>
 <input type="file" accept=".py,text/x-python,text/plain" hidden></details>

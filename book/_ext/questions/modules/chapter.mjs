@@ -61,7 +61,7 @@ function bar(ids, apply) {
     radio("open", ["只出题，不折课文", "Ask, but fold nothing"]), radio("off", ["都收起来", "Put them away"])];
   function show() {
     const done = ids.filter((id) => progress().cards[id]).length;
-    count.replaceChildren(...both([`本页 ${ids.length} 题，答了 ${done} 题`, `${done} of this page's ${ids.length} questions answered`]));
+    count.replaceChildren(...both([`本页 ${ids.length} 题，答了 ${done} 题`, `${done} of this page’s ${ids.length} questions answered`]));
     for (const each of choices) each.firstChild.checked = each.firstChild.value === progress().settings.mode;
     warning.replaceChildren(...(trouble() ? both(trouble()) : []));
   }
@@ -69,7 +69,7 @@ function bar(ids, apply) {
   place?.after(el("details", { class: "question-page" }, count,
     el("fieldset", {}, el("legend", {}, both(["课文里的题", "Questions in the text"])), choices),
     el("p", { class: "question-note" }, both(["答案只存在这个浏览器里，不发往任何地方。", "Answers are kept in this browser and sent nowhere."]), " ",
-      el("a", { href: pageAddress("today") }, both(["今日回顾", "Today's questions"])))), warning);
+      el("a", { href: pageAddress("today") }, both(["今日回顾", "Today’s questions"])))), warning);
   onChange(show);
   show();
 }

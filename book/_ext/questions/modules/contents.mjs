@@ -22,7 +22,7 @@ function contents(sidebar) {
   }
   const count = el("span", { class: "question-count" });
   const badge = el("p", { class: "question-badge", hidden: true },
-    el("a", { href: pageAddress("today") }, both(["今日回顾", "Today's questions"]), " ", count));
+    el("a", { href: pageAddress("today") }, both(["今日回顾", "Today’s questions"]), " ", count));
   sidebar.prepend(badge);
   function show() {
     for (const [place, page, ids] of rings) place.replaceChildren(...tick(page), ...ring(ids));
@@ -60,7 +60,7 @@ function goOn(before) {
   function show() {
     const last = lastPlace(), waiting = due(known).length;
     const there = last ? [both(["接着读：", "Continue: "]), el("a", { href: `${pageAddress(last.page)}#${last.anchor}` }, both(last.title))] : [];
-    const today = waiting ? [el("a", { href: pageAddress("today") }, both(["今日回顾", "Today's questions"])), both([`：${waiting} 题到期`, `: ${waiting} due`])] : [];
+    const today = waiting ? [el("a", { href: pageAddress("today") }, both(["今日回顾", "Today’s questions"])), both([`：${waiting} 题到期`, `: ${waiting} due`])] : [];
     line.hidden = !last && !waiting;
     line.replaceChildren(...[there, last && waiting ? " · " : [], today].flat(3));
   }

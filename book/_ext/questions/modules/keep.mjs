@@ -24,11 +24,11 @@ export function keep({ folds = true } = {}) {
   heading.after(el("form", { class: "question-keep", submit: (event) => {
     event.preventDefault();
     keepLine(page, input.value.trim());
-    said.replaceChildren(...both(input.value.trim() ? ["记下了；“今日回顾”里也看得到。", "Kept; “Today's questions” shows it, too."] : ["删掉了。", "Deleted."]));
+    said.replaceChildren(...both(input.value.trim() ? ["记下了；“今日回顾”里也看得到。", "Kept; “Today’s questions” shows it, too."] : ["删掉了。", "Deleted."]));
     compare();
   } }, el("label", { for: id }, both(["合上书：这一章只许留一句话，你留哪一句？", "Shut the book: if you could keep one line of this chapter, which would it be?"])),
   input, el("p", {}, button, " ", aside, " ", said)));
-  button.replaceChildren(...both(["与书里的比一比", "Compare it with the book's"]));
+  button.replaceChildren(...both(["与书里的比一比", "Compare it with the book’s"]));
   if (!folds || input.value) {
     compare();
     return compare;

@@ -12,7 +12,7 @@ function reading(found) {
   const bar = el("div", { class: "reading-bar", "aria-hidden": "true" }), words = el("p", { class: "reading-place" });
   document.querySelector(".bd-header-article")?.append(bar);
   document.querySelector(".header-article-items__start")?.append(words);
-  const seen = new Set(), top = titleOf(document.querySelector(".bd-article h1")).number;
+  const seen = new Set();
   let said = null, moved = Boolean(location.hash), waiting = false, last = -1, since = 0;
 
   function look() {
@@ -32,13 +32,13 @@ function reading(found) {
     keepPlace(pageName(), sections[at].element.id, sections[at].title, isRead);
   }
 
-  /** "4.3 / 8 · 20 min left": the core that is still to come, and the section that is open. */
+  /** "3 / 8 · 20 min left": the section that is open, of how many, and the core that is still to come. */
   function tell(at, end) {
     const left = end ? 0 : sections.reduce((sum, { minutes, isCore }, i) => sum + (i === at || (i > at && isCore) ? minutes : 0), 0);
-    const text = `${at < 0 ? top : sections[at].number || at + 1} / ${sections.length}`;
-    if (said === text + left) return;
-    said = text + left;
-    words.replaceChildren(text.replace(/^ \/ /, ""), el("span", { class: "reading-left" }, left ? both([` · 还剩 ${left} 分钟`, ` · ${left} min left`]) : []));
+    const count = at < 0 ? "" : `${at + 1} / ${sections.length}`, dot = count ? " · " : "";
+    if (said === count + left) return;
+    said = count + left;
+    words.replaceChildren(count, el("span", { class: "reading-left" }, left ? both([`${dot}还剩 ${left} 分钟`, `${dot}${left} min left`]) : []));
   }
 
   const soon = () => {
@@ -57,15 +57,15 @@ function minutesOf(section) {
   return Number(/\d+/.exec(section.querySelector(":scope > h2 > .section-weight")?.textContent)?.[0] ?? 0);
 }
 
-/** A heading's number and its words in each language, without what stands beside them. */
+/** A heading's words in each language, without what stands beside them. */
 function titleOf(heading) {
-  const isCore = Boolean(heading?.querySelector(".weight-core")), number = heading?.querySelector(".section-number")?.textContent.replace(/\.?\s*$/, "") ?? "";
+  const isCore = Boolean(heading?.querySelector(".weight-core"));
   const title = ["en", "zh"].map((other) => {
     const copy = heading?.cloneNode(true);
     copy?.querySelectorAll(`.headerlink, .section-weight, .bl-sep, .bl-${other}`).forEach((each) => each.remove());
     return (copy?.textContent ?? "").replace(/\s+/g, " ").trim();
   });
-  return { isCore, number, title };
+  return { isCore, title };
 }
 
 const sections = globalThis.document ? [...document.querySelectorAll(".bd-article > section > section[id]")] : [];

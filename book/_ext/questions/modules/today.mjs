@@ -1,4 +1,4 @@
-/* The page of today's questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
+/* The page of today’s questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
 import { both, el, freshId } from "../page/words.mjs";
 import { takeOwnFile, withOwnFile } from "./along.mjs";
 import { ankiText } from "./anki.mjs";
@@ -107,7 +107,7 @@ async function round(stage, { over, begin }) {
         button(["再来一轮", "Another round"], begin, "today-go"));
     } else if (!left) {
       const later = comingNext();
-      place.append(paragraph([`今天的题都答完了${later ? `；下一次在${later[0]}` : ""}。`, `All of today's questions are answered${later ? `; the next time is ${later[1]}` : ""}.`]), goOn());
+      place.append(paragraph([`今天的题都答完了${later ? `；下一次在${later[0]}` : ""}。`, `All of today’s questions are answered${later ? `; the next time is ${later[1]}` : ""}.`]), goOn());
     }
     words.focus();
   }
