@@ -55,6 +55,17 @@ def test_the_build_shows_a_cut_that_changes_nothing_though_its_weight_is_high(be
         assert idle["weights"][target][source] == 0
 
 
+@pytest.mark.parametrize("name", ["intro", "bahdanau", "trust", "looking-inside"])
+def test_words_stand_within_the_drawing_of_a_phone(phone: Page, base_url: str, name: str) -> None:
+    place = opened(phone, f"{base_url}/{name}.html?lang=zh")
+    assert not place.evaluate(
+        """place => [...place.querySelectorAll("svg text")].filter((word) => {
+          const box = word.getBoundingClientRect(), drawing = word.ownerSVGElement.getBoundingClientRect();
+          return box.width && (box.left < drawing.left - 1 || box.right > drawing.right + 1);
+        }).map((word) => word.textContent)"""
+    )
+
+
 def test_nothing_of_the_model_is_loaded_before_the_first_cut(page: Page, base_url: str) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2].split("?")[0]))

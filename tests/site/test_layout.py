@@ -168,6 +168,17 @@ def test_color_mode_is_remembered(page: Any, base_url: str, choose_color_mode: A
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
 
 
+def test_paper_shows_the_code_that_is_folded(page: Any, base_url: str, tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    page.emulate_media(color_scheme="dark")
+    page.goto(f"{base_url}/language-models.html?lang=zh")
+    folded = page.locator(".cell.tag_hide-input details.hide pre").first.text_content()
+    page.pdf(path=tmp_path / "page.pdf", print_background=True)
+    sheets = pypdf.PdfReader(tmp_path / "page.pdf").pages
+    printed = "".join("".join(sheet.extract_text().split()) for sheet in sheets)
+    assert "".join(folded.splitlines()[0].split()) in printed
+
+
 class TestFolding:
     def test_solutions_fold_and_open(self, page: Any, base_url: str) -> None:
         page.goto(f"{base_url}/masks.html?lang=zh")

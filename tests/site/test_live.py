@@ -143,6 +143,33 @@ def test_a_text_in_an_address_is_never_markup(page: Page, base_url: str) -> None
     assert "img" in str(place.locator("svg").text_content())
 
 
+def test_no_text_leaves_its_drawing(live: Any, telephone: Any, base_url: str) -> None:
+    """Whichever end a slider is at, on a narrow screen."""
+    with telephone.lend() as page:
+        place = opened(page, base_url, live)
+        left = place.evaluate(
+            """place => {
+              const found = new Set();
+              const look = () => place.querySelectorAll("svg text").forEach((text) => {
+                const box = text.getBoundingClientRect();
+                const around = text.ownerSVGElement.getBoundingClientRect();
+                if (box.width && (box.left < around.left - 3 || box.right > around.right + 3))
+                  found.add(text.textContent);
+              });
+              look();
+              for (const { id, name } of place.querySelectorAll("input[type=range]"))
+                for (const end of ["min", "max"]) {
+                  const slider = place.querySelector(id ? `[id="${id}"]` : `[name="${name}"]`);
+                  slider.value = slider[end];
+                  slider.dispatchEvent(new Event("input", { bubbles: true }));
+                  look();
+                }
+              return [...found];
+            }"""
+        )
+        assert not left
+
+
 def test_a_finger_on_a_narrow_screen(live: Any, telephone: Any, base_url: str) -> None:
     with telephone.lend() as page:
         place = opened(page, base_url, live)

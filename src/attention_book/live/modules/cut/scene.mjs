@@ -50,7 +50,8 @@ function inRows(source, target, size) {
 }
 
 function inColumns(source, target, size) {
-  const left = 84, right = NARROW - 112, rows = Math.max(source.length, target.length);
+  const widest = Math.max(...source.map(({ text }) => measure(text) * size));
+  const left = Math.max(84, widest + 8), right = NARROW - 112, rows = Math.max(source.length, target.length);
   const column = (words, side, x, edge, anchor) => words.map((word, i) => {
     const middle = (ROW * (i + 0.5) * rows) / words.length;
     return { ...word, side, x, y: middle + size * 0.35, width: 92, anchor, edge: { x: edge, y: middle } };

@@ -53,21 +53,23 @@ function draw({ state, numbers, width }) {
     words.map((word, i) => (i === asks ? [] : line("live-axis", at(word), at(now[i])))),
     words.map((word, i) => svg("circle", { class: i === asks ? "live-handle live-query" : "live-handle live-word-vector", cx: at(word)[0], cy: at(word)[1], r: 9 })),
     now.map((place, i) => svg("circle", { class: "live-output", cx: at(place)[0], cy: at(place)[1], r: i === asks ? 7 : 5 })),
-    words.map((word, i) => named(WORDS[KEYS[i]], at(word), at([0, 0]), 19)),
+    words.map((word, i) => named(WORDS[KEYS[i]], at(word), at([0, 0]), 19, wide ? side + 28 : width)),
     state.moved < 0.3 ? [] : together(now.map(at)).map(({ place, names }) => svg("text", {
-      class: "live-strong live-halo", lang: "en", x: place[0] + 11, y: place[1] - 9, "font-size": 12 }, names)),
+      class: "live-strong live-halo", lang: "en", y: place[1] - 9, "font-size": 12,
+      x: Math.min(place[0] + 11, (wide ? side + 28 : width) - 8 * names.length) }, names)),
     asked(state, numbers, wide ? side + 28 : 0, wide ? 64 : side + 8, wide ? width - side - 28 : width));
 }
 
 const line = (kind, [x1, y1], [x2, y2], more = {}) => svg("line", { class: kind, x1, y1, x2, y2, ...more });
 
-/** A word's name beside its vector, on the side away from the middle. */
-function named(name, [x, y], [x0, y0], far) {
+/** A word's name beside its vector, on the side away from the middle, and within the drawing. */
+function named(name, [x, y], [x0, y0], far, room) {
   const dx = x - x0, dy = y - y0, long = Math.hypot(dx, dy) || 1;
   const anchor = Math.abs(dx) < 0.35 * long ? "middle" : dx > 0 ? "start" : "end";
-  const shift = anchor === "middle" ? 0 : Math.sign(dx) * 14;
+  const shift = anchor === "middle" ? 0 : Math.sign(dx) * 14, breadth = 10 * name.length;
+  const reach = anchor === "start" ? [0, room - breadth] : anchor === "end" ? [breadth, room] : [breadth / 2, room - breadth / 2];
   return svg("text", { class: "live-halo", lang: "en", "text-anchor": anchor,
-    x: x + shift, y: y + (anchor === "middle" ? Math.sign(dy) * far + (dy > 0 ? 7 : -1) : -10) }, name);
+    x: Math.max(reach[0], Math.min(reach[1], x + shift)), y: y + (anchor === "middle" ? Math.sign(dy) * far + (dy > 0 ? 7 : -1) : -10) }, name);
 }
 
 /** The names of the new vectors; those that lie on one another stand in one line. */
