@@ -60,7 +60,8 @@ def test_words_stand_within_the_drawing_of_a_phone(phone: Page, base_url: str, n
     place = opened(phone, f"{base_url}/{name}.html?lang=zh")
     assert not place.evaluate(
         """place => [...place.querySelectorAll("svg text")].filter((word) => {
-          const box = word.getBoundingClientRect(), drawing = word.ownerSVGElement.getBoundingClientRect();
+          const box = word.getBoundingClientRect();
+          const drawing = word.ownerSVGElement.getBoundingClientRect();
           return box.width && (box.left < drawing.left - 1 || box.right > drawing.right + 1);
         }).map((word) => word.textContent)"""
     )

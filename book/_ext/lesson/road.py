@@ -218,9 +218,7 @@ def both(zh: str, en: str) -> list[nodes.Node]:
 
 def told(time: int) -> list[nodes.Node]:
     """Return how long something takes, in parentheses that no line breaks."""
-    words = both(
-        f"（{time}\N{NO-BREAK SPACE}分钟）", f"({time}\N{NO-BREAK SPACE}min)"
-    )
+    words = both(f"（{time}\N{NO-BREAK SPACE}分钟）", f"({time}\N{NO-BREAK SPACE}min)")
     return [nodes.inline("", "", *words, classes=["minutes-told"])]
 
 
