@@ -216,7 +216,7 @@ def both(zh: str, en: str) -> list[nodes.Node]:
     return [LanguageInline("", zh, language="zh"), LanguageInline("", en, language="en")]
 
 
-def told(time: int) -> list[nodes.Node]:
+def told(time: int | str) -> list[nodes.Node]:
     """Return how long something takes, in parentheses that no line breaks."""
     words = both(f"（{time}\N{NO-BREAK SPACE}分钟）", f"({time}\N{NO-BREAK SPACE}min)")
     return [nodes.inline("", "", *words, classes=["minutes-told"])]
