@@ -127,7 +127,9 @@ class ListClaims(SphinxPostTransform):
         ]
         if found:
             entries += further(found, held)
-        return nodes.section("", title, *entries, ids=[f"claims-{page}"])
+        return nodes.section(
+            "", title, *entries, ids=[f"claims-{page}"], classes=["titles-of-others"]
+        )
 
     def entry(
         self, page: str, claim: Claim, found: list[Measurement], held: dict[str, Any] | None

@@ -53,6 +53,19 @@ _SOURCE = re.compile(r"""<script[^>]*\ssrc=["']([^"'?]+)""")
 LOADED_LATER = ("search.js", "page_python/box.js", "page_python/own_file.js")
 _CLASSES = re.compile(r"""\s(?:class|id)=["']([^"']*)["']""")
 _WORDS = re.compile(r"[A-Za-z_][\w-]*")
+#: KaTeX's fonts that few letters are in, and the classes that these have, in one of several ways.
+STYLED_FONTS: dict[str, list[set[str]]] = {
+    "AMS-Regular": [{"amsrm"}, {"mathbb"}, {"textbb"}],
+    "Caligraphic-Regular": [{"mathcal"}],
+    "Main-Bold": [{"mathbf"}, {"textbf"}],
+    "Math-BoldItalic": [{"boldsymbol"}],
+    "Math-Italic": [{"mathnormal"}],
+    "Size1-Regular": [{"delimsizing", "size1"}, {"op-symbol", "small-op"}, {"delim-size1"}],
+    "Size2-Regular": [{"delimsizing", "size2"}, {"op-symbol", "large-op"}],
+    "Size3-Regular": [{"delimsizing", "size3"}],
+    "Size4-Regular": [{"delimsizing", "size4"}, {"delim-size4"}],
+}
+_STYLED = re.compile(r"""<span class=\\?["']([^"'\\]*)\\?["'][^<>]*>(?:<span>)?([^<]+)<""")
 _VERSION = re.compile(r"(book\.[0-9a-f]{8}\.css)\?v=\w*")
 _FONT_DISPLAY = re.compile(r"font-display:\s*(?:block|auto)")  # show text before its font is there
 _FONT_SOURCE = re.compile(r',\s*url\([^)]*\.ttf\)\s*format\("truetype"\)')
@@ -124,6 +137,7 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
         return
     static = Path(app.outdir) / "_static"
     names, letters = names_in_use(Path(app.outdir)), letters_in_use(Path(app.outdir))
+    styled = styled_letters(Path(app.outdir))
     versions = {}
     for note in sorted(bundle_notes(app).glob("*.json")):
         styles = json.loads(note.read_text(encoding="utf8"))
@@ -132,7 +146,7 @@ def write_bundles(app: Sphinx, exception: Exception | None) -> None:
             for style in styles
         )
         css = subset_icons(_FONT_DISPLAY.sub("font-display:swap", css), static)
-        css = subset_formulas(css, static, letters)
+        css = subset_formulas(css, static, letters, styled)
         (static / f"{note.stem}.css").write_text(css, encoding="utf8")
         versions[f"{note.stem}.css"] = hashlib.sha256(css.encode()).hexdigest()[:10]
     for page in Path(app.outdir).rglob("*.html"):
@@ -164,6 +178,21 @@ def letters_in_use(site: Path) -> set[int]:
     for page in site.rglob("*.html"):
         letters.update(unescape(page.read_text(encoding="utf8")))
     return {ord(letter) for letter in letters}
+
+
+def styled_letters(site: Path) -> dict[str, set[int]]:
+    """Return the characters of each of `STYLED_FONTS` on the pages, and in what scripts put there.
+
+    KaTeX writes a letter of such a font into an element of its own, which has the font's class.
+    """
+    found: dict[str, set[int]] = {font: set() for font in STYLED_FONTS}
+    for file in [*site.rglob("*.html"), *(site / "_static").rglob("*.js")]:
+        for classes, text in set(_STYLED.findall(file.read_text(encoding="utf8"))):
+            own = set(classes.split())
+            for font, ways in STYLED_FONTS.items():
+                if any(way <= own for way in ways):
+                    found[font].update(map(ord, unescape(text)))
+    return found
 
 
 def _read_style(path: Path, static: Path) -> str:
@@ -198,11 +227,12 @@ def subset_icons(css: str, static: Path) -> str:
     return css
 
 
-def subset_formulas(css: str, static: Path, letters: set[int]) -> str:
+def subset_formulas(css: str, static: Path, letters: set[int], styled: dict[str, set[int]]) -> str:
     """Have KaTeX's fonts replaced by what the book has of them: of its largest, a tenth."""
     for source, name in sorted(set(re.findall(r"url\((katex/fonts/(KaTeX_[\w-]+)\.woff2)\)", css))):
         target = static / "fonts" / f"{name.replace('KaTeX_', 'formula-')}.woff2"
-        _write_subset(static / source, target, letters, name="Book formulas")
+        shown = styled.get(name.removeprefix("KaTeX_"), letters)
+        _write_subset(static / source, target, shown, name="Book formulas")
         css = css.replace(source, f"fonts/{target.name}")
     return css
 
@@ -220,12 +250,14 @@ def _write_subset(source: Path, target: Path, glyphs: set[int], *, name: str = "
 
     with TTFont(source) as whole:
         wanted = sorted(glyphs & whole.getBestCmap().keys())
-    recipe = f"{source.stat().st_size} {name} {wanted}"
+    # Large signs and single letters need no instructions for small sizes.
+    hinting = not source.stem.startswith(("KaTeX_AMS", "KaTeX_Cal", "KaTeX_Size"))
+    recipe = f"{source.stat().st_size} {name} {hinting} {wanted}"
     if target.exists() and stamp.exists() and stamp.read_text() == recipe:
         return
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a hundred lines for a font
     target.parent.mkdir(parents=True, exist_ok=True)
-    options = subset.Options(flavor="woff2", layout_features=[])
+    options = subset.Options(flavor="woff2", layout_features=[], hinting=hinting)
     if name:
         options.name_IDs = [0, 13, 14]
     font = subset.load_font(str(source), options)

@@ -4,7 +4,8 @@ They are files of the site, cut out of Source Sans 3, Source Serif 4 and Noto Se
 by ``scripts/cut_site_fonts.py``, under the Open Font License (``OFL.txt``). The Latin ones are the
 same for every page. Of the Song face each page gets the characters of its own headings, cut while
 it is written: some 10 kB, where the whole has 880. Chinese text is set in the reader's own font: no
-subset of one is small enough.
+subset of one is small enough. So are the titles of other pages that a page lists as its sections:
+the class ``titles-of-others`` tells them, and all of them together would be a font of 40 kB.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ HERE = Path(__file__).parent
 SONG = HERE / "song.woff2"
 #: Set in the Song face in Chinese headings, though Latin fonts have them too.
 MARKS = "“”‘’—…·"
+OTHERS = "titles-of-others"
 
 
 def characters(doctree: nodes.document) -> str:
@@ -29,7 +31,9 @@ def characters(doctree: nodes.document) -> str:
     titles = "".join(
         title.astext()
         for title in doctree.findall(nodes.title)
-        if isinstance(title.parent, nodes.section) and depth(title.parent) <= 2
+        if isinstance(title.parent, nodes.section)
+        and depth(title.parent) <= 2
+        and OTHERS not in title.parent["classes"]
     )
     return "".join(sorted({letter for letter in titles if letter > "\u2e80" or letter in MARKS}))
 
