@@ -444,6 +444,15 @@ def test_a_verdict_in_the_language_of_the_reader(reader: Any, lang: str) -> None
     assert ("one more try" in said) == (lang != "zh")
 
 
+@browsed
+def test_a_formula_to_press_is_called_as_one_types_it(reader: Any) -> None:
+    """Its signs in their order, as text, would be another formula: −10⁹ is not −109."""
+    names = reader("scoring").locator(".question-option[aria-label]")
+    called = names.evaluate_all("all => all.map(each => each.getAttribute('aria-label'))")
+    assert "−10^9" in called
+    assert any("1/2" in name and name.endswith("^2") for name in called), called
+
+
 FORBIDDEN = """Object.defineProperty(window, "localStorage",
   { get() { throw new DOMException("", "SecurityError"); } })"""
 FULL = """{ const keep = Storage.prototype.setItem;

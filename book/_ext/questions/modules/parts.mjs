@@ -23,9 +23,25 @@ export function pressable(element, attributes, press) {
 function formulaAlone(element) {
   const copy = element.cloneNode(true), formulas = [...copy.querySelectorAll("math")];
   for (const each of copy.querySelectorAll(".katex-html, annotation")) each.remove();
-  const said = formulas.map((each) => each.textContent).join(" ");
+  const said = formulas.map(onOneLine).join(" ");
   for (const each of formulas) each.remove();
   return said && !copy.textContent.trim() ? said : null;
+}
+
+const whole = (text) => ([...text].length > 1 ? `(${text})` : text);
+const WRITTEN = {
+  mfrac: ([above, below]) => `${whole(above)}/${whole(below)}`,
+  msup: ([base, power]) => `${base}^${whole(power)}`,
+  msub: ([base, index]) => `${base}_${whole(index)}`,
+  msubsup: ([base, index, power]) => `${base}_${whole(index)}^${whole(power)}`,
+  msqrt: (inside) => `√${whole(inside.join(""))}`,
+};
+
+/** A formula as one types it: ½ is 1/2 and not 12. */
+function onOneLine(node) {
+  if (!node.children.length) return node.textContent;
+  const parts = [...node.children].map(onOneLine);
+  return WRITTEN[node.localName]?.(parts) ?? parts.join("");
 }
 
 /** Copies of words of the page, without the ids that stand there once. */
