@@ -19,13 +19,26 @@ from urllib.parse import unquote, urlsplit
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 from browser import MISSING, chromium
-from pages.book import BUILD, table_of_contents
+from pages.book import (
+    ABOUT,
+    BUILD,
+    LICENSE,
+    author,
+    settings,
+    table_of_contents,
+    title_of_book,
+    version,
+)
 
 from pdf.document import assemble
 from pdf.small_pdf import smaller
 
 NAME = "attention_book-{language}.pdf"
 HOST = "http://book.invalid"
+KEYWORDS = {
+    "zh": "注意力机制, 自注意力, Transformer, 语言模型, 深度学习, 教材",
+    "en": "attention, self-attention, Transformer, language models, deep learning, textbook",
+}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage"]
 COLUMN = 665  # CSS pixels between the margins of A4, see @page in book.css
 
@@ -90,13 +103,24 @@ def page_numbers(printed: Path) -> dict[str, int]:
     }
 
 
+def about(language: str) -> dict[str, str]:
+    """Return what the document says of itself, by the names of PDF."""
+    return {
+        "Title": title_of_book(language),
+        "Author": author(language),
+        "Subject": f"{ABOUT[language]} {LICENSE[language]}",
+        "Keywords": KEYWORDS[language],
+        "Creator": f"attention_book {version()}, {settings()['html']['baseurl']}",
+    }
+
+
 def make(browser: Any, site: Path, language: str, target: Path, toc: dict[str, Any]) -> None:
     """Print one language, then once more with the numbers of the pages."""
     unfinished = target.with_suffix(".unfinished.pdf")
     document = assemble(site, language, toc)
     print_document(browser, site, document.numbered({}), unfinished)
     print_document(browser, site, document.numbered(page_numbers(unfinished)), unfinished)
-    target.write_bytes(smaller(unfinished.read_bytes()))
+    target.write_bytes(smaller(unfinished.read_bytes(), about(language)))
     unfinished.unlink()
 
 

@@ -2,7 +2,8 @@
 
 A tagged PDF names every piece of text for assistive technology, in two hundred thousand objects
 of a few words. Chromium writes each of them out, as PDF 1.4 did; since PDF 1.5 they may stand
-together in compressed streams, and their addresses, too. Nothing in them is changed.
+together in compressed streams, and their addresses, too. Nothing in them is changed, but for what
+the document says of itself: Chromium knows a title, and names itself as the maker.
 """
 
 from __future__ import annotations
@@ -13,12 +14,21 @@ from collections.abc import Iterator
 
 TOGETHER = 200  # objects in one stream
 _ENTRY = re.compile(rb"(\d{10}) (\d{5}) ([nf])")
+_ABOUT = re.compile(rb"/Info (\d+) 0 R")
+#: What Chromium says of a document and is true: with what it printed, and when.
+_KEPT = re.compile(rb"/(?:Producer|CreationDate|ModDate)\s*\((?:[^()\\]|\\.)*\)")
 _OBJECT = re.compile(rb"\s*(\d+) (\d+) obj\b\s*")
 
 
-def smaller(pdf: bytes) -> bytes:
-    """Return the same document; only for PDF with one plain table of addresses."""
+def smaller(pdf: bytes, about: dict[str, str]) -> bytes:
+    """Return the same document; only for PDF with one plain table of addresses.
+
+    ``about``: what it says of itself, by the names of PDF, such as "Author".
+    """
     table, trailer = addresses(pdf)
+    info = _ABOUT.search(trailer)
+    if info is None:
+        raise ValueError("expected a PDF that says what it is, got one without /Info")
     starts = sorted(table.values())
     ends = dict(zip(starts, [*starts[1:], pdf.rindex(b"\nxref") + 1], strict=True))
     out = bytearray(b"%PDF-1.7\n%\xd3\xeb\xe9\xe1\n")
@@ -27,6 +37,8 @@ def smaller(pdf: bytes) -> bytes:
     for number, start in table.items():
         whole = pdf[start : ends[start]]
         body = contents(whole)
+        if number == int(info[1]):
+            body = information(about, _KEPT.findall(body))
         if b"stream" in body:  # too often is as right as never: it only stays as it is
             places[number] = (1, len(out), 0)
             out += whole
@@ -61,6 +73,19 @@ def contents(whole: bytes) -> bytes:
     if head is None or head[2] != b"0":
         raise ValueError(f"expected an object, got {whole[:30]!r}")
     return whole[head.end() : whole.rindex(b"endobj")].strip()
+
+
+def information(about: dict[str, str], kept: list[bytes]) -> bytes:
+    """Return the dictionary of what a document says of itself.
+
+    >>> information({"Author": "书"}, [b"/Producer (Skia)"])
+    b'<</Author <feff4e66>\\n/Producer (Skia)>>'
+    """
+    said = [
+        b"/%s <feff%s>" % (name.encode(), text.encode("utf-16-be").hex().encode())
+        for name, text in about.items()
+    ]
+    return b"<<" + b"\n".join([*said, *kept]) + b">>"
 
 
 def groups(objects: list[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:

@@ -13,9 +13,9 @@ pypdf = pytest.importorskip("pypdf")
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "scripts"))
 
-from pages.book import settings  # noqa: E402
+from pages.book import author, settings, title_of_book, version  # noqa: E402
 from pdf.document import assemble  # noqa: E402
-from pdf.make_pdf import make, page_numbers, print_document  # noqa: E402
+from pdf.make_pdf import about, make, page_numbers, print_document  # noqa: E402
 from pdf.small_pdf import smaller  # noqa: E402
 
 pytestmark = pytest.mark.browser
@@ -76,6 +76,17 @@ def test_contents_name_the_page_where_a_chapter_begins(printed: Path, texts: lis
         assert texts[number - 1].startswith(f"{title} {number} {title}")
 
 
+def test_the_file_says_what_it_is(reader: Any) -> None:
+    said = reader.metadata
+    assert (said.title, said.author) == (title_of_book("en"), author("en"))
+    assert "Transformer" in said.subject
+    assert "CC BY-SA" in said.subject
+    assert "attention" in said.keywords.split(", ")
+    assert said.creator.startswith(f"attention_book {version()}")
+    assert "HeadlessChrome" not in " ".join(map(str, said.values()))
+    assert reader.trailer["/Root"]["/Lang"].startswith("en")
+
+
 def test_bookmarks_are_parts_chapters_and_sections(reader: Any) -> None:
     found = list(outline(reader.outline))
     assert (0, "Contents") in found  # once: at the top of a page, its letters stay within it
@@ -128,9 +139,12 @@ def test_small_is_the_same(browser: Any, site: Path, tmp_path: Path) -> None:
     document = assemble(site, "zh", {"root": "intro", "parts": []})
     large, small = tmp_path / "large.pdf", tmp_path / "small.pdf"
     print_document(browser, site, document.numbered({}), large)
-    small.write_bytes(smaller(large.read_bytes()))
+    small.write_bytes(smaller(large.read_bytes(), about("zh")))
     assert small.stat().st_size < 0.8 * large.stat().st_size
     before, after = pypdf.PdfReader(large), pypdf.PdfReader(small, strict=True)
     assert [p.extract_text() for p in before.pages] == [p.extract_text() for p in after.pages]
     assert list(outline(before.outline)) == list(outline(after.outline))
     assert page_numbers(large) == page_numbers(small)
+    assert {name: after.metadata[f"/{name}"] for name in about("zh")} == about("zh")
+    for name in ("/Producer", "/CreationDate", "/ModDate"):
+        assert after.metadata[name] == before.metadata[name]
