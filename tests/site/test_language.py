@@ -51,10 +51,11 @@ class TestToggle:
         page.close()
 
     def test_works_where_storage_is_blocked(self, page: Any, base_url: str) -> None:
-        page.add_init_script(
-            "Object.defineProperty(window, 'localStorage', {configurable: true,"
-            " get() { throw new DOMException('denied', 'SecurityError'); }})"
-        )
+        for storage in ("localStorage", "sessionStorage"):
+            page.add_init_script(
+                f"Object.defineProperty(window, '{storage}', {{configurable: true,"
+                " get() { throw new DOMException('denied', 'SecurityError'); }})"
+            )
         page.goto(f"{base_url}/masks.html?lang=en")
         page.get_by_role("button", name="中文").click()
         assert languages_shown(page) == (True, False)
@@ -86,6 +87,9 @@ class TestToggle:
         page.goto(f"{base_url}/masks.html")
         assert languages_shown(page) == (True, True)
         expect(page.locator(".language-toggle")).to_be_hidden()
+        for sentence in page.locator(".without-scripts > p").all():  # what stands still
+            expect(sentence).to_be_visible()
+        assert page.locator(".without-scripts > p").count() == 2
         page.close()
 
     def test_tooltips_follow(self, page: Any, base_url: str) -> None:

@@ -415,6 +415,14 @@ def test_the_address_keeps_a_sentence(page: Page, base_url: str) -> None:
     expect(place.locator(".live-status")).to_contain_text(FRENCH, timeout=30_000)
 
 
+def test_what_no_address_can_hold_stays_in_the_page(page: Page, base_url: str) -> None:
+    place = opened(page, f"{base_url}/{HOME}?lang=en")
+    translate(place, SENTENCE, answer=FRENCH)
+    translate(place, HOSTILE["long"], answer="10000 characters")
+    assert "text=" not in page.url
+    assert len(page.url) < 200
+
+
 def test_a_finger_on_a_narrow_screen(browser: Browser, watch: Any, base_url: str) -> None:
     context = browser.new_context(
         viewport={"width": 360, "height": 740}, has_touch=True, reduced_motion="reduce"
