@@ -238,6 +238,7 @@ WANTED = {
         "梯度消失": "gradients",
         "连续批处理": "serving",
         "首词等待": "serving",
+        "扩散语言模型": "language-models",
     },
     "en": {
         "attention": "attention-cues",
@@ -257,6 +258,7 @@ WANTED = {
         "grouped query attention": "cost-of-a-word",
         "continuous batching": "serving",
         "prefix caching": "serving",
+        "diffusion language model": "language-models",
     },
 }
 
