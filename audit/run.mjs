@@ -98,7 +98,7 @@ async function axe(browser, base) {
         for (const language of LANGUAGES) {
           await page.evaluate((theme, language) => {
             document.documentElement.dataset.theme = theme;
-            document.querySelector(`[data-set-language=${language}]`).click();
+            document.querySelector(`[data-set-language=${language}]`)?.click(); // 404.html has both
           }, theme, language);
           const found = await page.evaluate((formulas) =>
             new Promise((done) => setTimeout(done, 350)) // colors fade to the other mode
