@@ -245,6 +245,7 @@ def test_holders_of_tensors_are_compared_as_objects():
         (cache, cache.fork()),
         (state, LinearState.empty(keys, keys)),
         (part, part.merge(part)),
+        (KV(keys, keys), KV(keys, keys)),
     ):
         assert one == one
         assert one != other

@@ -168,6 +168,8 @@ def test_gradients_flow_through_the_cache():
 def test_refused(unchecked):
     with pytest.raises(ValueError, match="window: expected at least 1, got 0"):
         attention(window=0)
+    with pytest.raises(ValueError, match=r"num_first: expected a whole number, got 1\.5"):
+        attention(window=2, num_first=1.5)
     with pytest.raises(ValueError, match="num_first: expected 0 or more, got -1"):
         attention(window=2, num_first=-1)
     module, x = attention(window=4, num_first=1), text(5)

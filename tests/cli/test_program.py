@@ -206,6 +206,21 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_a_full_disk_behind_standard_output_is_told_without_numbers(beside, language) -> None:
+    line = f"{' '.join(MODULE)} translate hello --lang {language} > /dev/full"
+    found = subprocess.run(
+        line, shell=True, env=environment(), capture_output=True, text=True, encoding="utf-8"
+    )
+    assert found.returncode == ExitCode.MACHINE
+    expected = {
+        "en": "attention-book: No space left on device",
+        "zh": "attention-book：磁盘满了",
+    }
+    assert found.stderr.strip().splitlines()[-1] == expected[language]
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_stream_that_is_closed_is_no_error(beside, closed) -> None:
     line = f"{' '.join(MODULE)} translate {'' if '<' in closed else 'hello'} {closed}"

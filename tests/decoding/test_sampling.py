@@ -307,6 +307,7 @@ CURE = r"temperature: .* give top_k=1, or call greedy_search"
         ([[]], {}, AXES + r"\(1, 0\)"),
         *[([[2]], {"temperature": each}, CURE) for each in (0, 0.0, -1.0, float("nan"))],
         ([[2]], {"top_k": 0}, "top_k: expected at least 1, got 0"),
+        ([[2]], {"top_k": 1.5}, "top_k: expected a whole number, got 1.5"),
         ([[2]], {"top_p": 1.5}, "top_p: expected a probability between 0 and 1, got 1.5"),
         ([[2]], {"max_tokens": 0}, "max_tokens: expected at least 1, got 0"),
     ],

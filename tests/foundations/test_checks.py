@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from attention_book.attention import DotScore
 from attention_book.foundations import checks, is_strict, strict
@@ -99,7 +100,8 @@ def test_widths_are_positive(value):
         checks.check_positive("bandwidth", value)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan])
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan, "0.1"])
 def test_probabilities_lie_between_0_and_1(value):
     with pytest.raises(ValueError, match="dropout: expected a probability between 0 and 1, got"):
         checks.check_probability("dropout", value)
@@ -115,7 +117,7 @@ def test_the_first_bad_element_is_named():
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("score", [DotScore, "dot", None])
+@pytest.mark.parametrize("score", [DotScore, "dot", None, len, lambda queries: queries, nn.ReLU()])
 def test_a_score_is_something_to_call_and_no_class(score):
     with pytest.raises(TypeError, match=r"score: expected a scoring function such as DotScore\(\)"):
         checks.check_score(score)

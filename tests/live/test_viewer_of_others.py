@@ -107,6 +107,23 @@ def test_a_decoder_writes(decoder: Any, options: dict[str, Any]) -> None:
         same(HeadViewer(**given, tokens=words(len(read))), "attention", at_once(decoder, read))
 
 
+@pytest.mark.parametrize("options", [{}, {**BEAMS}], ids=str)
+@pytest.mark.parametrize("config", ["LlamaConfig", "MistralConfig"])
+def test_padding_before_a_prompt_whose_cache_has_room(config: str, options: dict[str, Any]) -> None:
+    """The kind: the row of padding is spread over all keys, those that are not there yet too."""
+    model, prompts = decoder_only(config), ids(3, 5)
+    real = torch.tensor([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1], [0, 1, 1, 1, 1]])
+    output = model.generate(
+        prompts, attention_mask=real, cache_implementation="static", **{**WRITING, **options}
+    )
+    for place, sequence in enumerate(output.sequences):
+        tokens = words(len(sequence))
+        viewer = HeadViewer(output, tokens=tokens, attention_mask=real, batch=place)
+        first = 5 - int(real[place].sum())
+        same(viewer, "attention", at_once(model, sequence[first:-1]))
+        assert viewer.kinds["attention"].keys == tuple(tokens[first:-1])
+
+
 @pytest.mark.parametrize("cache", [None, "static"])
 @pytest.mark.parametrize("config", ["MistralConfig", "Qwen3Config"])
 @pytest.mark.parametrize("prompt", [2, 6])
@@ -501,6 +518,21 @@ def test_blanks_bytes_and_halves_in_the_page(tmp_path: Any) -> None:
 def test_what_is_no_tokens(tokens: Any) -> None:
     with pytest.raises(ValueError, match=r"tokens: expected|expected a token for each"):
         HeadViewer(EYE, tokens=tokens)
+
+
+@pytest.mark.parametrize("tokens", [{"a", "b", "c"}, frozenset("abc")])
+def test_tokens_have_an_order(tokens: Any) -> None:
+    with pytest.raises(ValueError, match="tokens: expected a list of tokens, in their order, got"):
+        HeadViewer(EYE, tokens=tokens)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_numbers_of_layers_heads_and_sentences_are_lists_and_whole() -> None:
+    for name in ("layers", "heads"):
+        with pytest.raises(ValueError, match=f"{name}: expected a list of numbers from 1 to"):
+            HeadViewer(EYE, tokens=words(3), **{name: 1})
+    with pytest.raises(ValueError, match=r"batch: expected a whole number, got 1\.0"):
+        HeadViewer(EYE, tokens=words(3), batch=1.0)
 
 
 # --- what is no weights ------------------------------------------------------------------------

@@ -83,5 +83,31 @@ def test_what_is_no_integer_is_named(kind):
     for model in translators():
         with pytest.raises(TypeError, match=f"source: expected a tensor of integers, got {kind}"):
             model(SOURCE.to(kind), SOURCE > 0, TARGET)
+    for model in writers():
+        with pytest.raises(TypeError, match=f"prompt: expected a tensor of integers, got {kind}"):
+            sample(model, TARGET.to(kind), max_tokens=2)
     with pytest.raises(TypeError, match="targets: expected the numbers of tokens"):
         loss_per_token(torch.zeros(2, 3, SIZE), TARGET.to(kind), TARGET > 0)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_lists_are_named_where_tensors_are_expected():
+    source, target, real = SOURCE.tolist(), TARGET.tolist(), (SOURCE > 0).tolist()
+    model = LanguageModel(LanguageConfig(vocabulary=SIZE))
+    calls = [
+        lambda: model(target),
+        lambda: model.read(target, model.start(2)),
+        lambda: model.step(target[0][:2], model.start(2)),
+        lambda: sample(model, target, max_tokens=2),
+        lambda: sample(model, TARGET.numpy(), max_tokens=2),
+    ]
+    for each in translators():
+        calls += [
+            lambda m=each: m.encode(source, SOURCE > 0),
+            lambda m=each: greedy_search(m, source, SOURCE > 0, max_tokens=2),
+            lambda m=each: greedy_search(m, SOURCE, real, max_tokens=2),
+            lambda m=each: beam_search(m, SOURCE, None, width=2, max_tokens=2),
+        ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"(\w+): expected a (boolean )?tensor"):
+            call()

@@ -225,6 +225,8 @@ def test_the_norm_of_queries_and_keys_bounds_the_scores(tokens) -> None:
         ({"eps": 0.0}, "eps: expected a positive number"),
         ({"scale": -1.0}, "scale: expected a positive number"),
         ({"vocabulary": 0}, "vocabulary: expected at least 1"),
+        ({"eos": 3, "ends": (3, 4.0)}, "ends: expected a whole number, got 4"),
+        ({"eos": 3, "ends": (3, True)}, "ends: expected a whole number, got True"),
         ({"pad": 2}, "special tokens: expected different numbers"),
         ({"rotary": RotarySettings(base=0.0)}, "base: expected a positive number"),
     ],

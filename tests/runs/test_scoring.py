@@ -202,6 +202,9 @@ def test_a_sentence_is_a_text(wrong) -> None:
             score(*sides, resamples=0)
         with pytest.raises(TypeError, match=f"{name}: expected one text for each sentence, {got}"):
             compare(sides[0], *sides, resamples=1)
+    for sides in (("ab", "ab"), ("ab", ["a", "b"]), (["a", "b"], "ab")):
+        with pytest.raises(TypeError, match="s: expected a list of texts, got the one 'ab'"):
+            score(*sides, resamples=0)
     with pytest.raises(TypeError, match="corpus_bleu takes several references"):
         score(good, [["a", "b"], ["c"]], resamples=0)
 

@@ -132,6 +132,18 @@ def test_every_seed_is_another():
         generate(1, seed=-1)
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("seed", [1.0, True, "1"])
+def test_a_seed_is_a_whole_number(seed) -> None:
+    data = data_of(many_lengths(11))
+    for call in (
+        lambda: data.batches(7, seed=seed),
+        lambda: split_pairs(data.pairs, fractions=(0.5, 0.5), seed=seed),
+    ):
+        with pytest.raises(ValueError, match="seed: expected a whole number, got"):
+            call()
+
+
 def test_buckets_save_most_of_the_padding():
     data = data_of(many_lengths(997))
     without = padding_share(data.batches(16, seed=1, bucket=False))

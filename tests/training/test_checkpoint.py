@@ -246,7 +246,11 @@ def test_another_model_or_optimizer_is_refused_and_nothing_changes(
         return layer
 
     cases: list[tuple[nn.Module, Callable, str]] = [
-        (make_model(dropout=0.1), adam, r"expected a model with .*'dropout': 0.1.* got one with"),
+        (
+            make_model(dropout=0.1),
+            adam,
+            r"a model with {'dropout': 0.1}, got one with {'dropout': ",
+        ),
         (make_model(attention="luong-general"), adam, "expected a model with .*luong-general"),
         (nn.Linear(3, 5), adam, "expected a model with no settings, got one with"),
         (another(nn.Linear(3, 5)), adam, r"bias: expected \(5,\), torch.float32, got nothing"),

@@ -286,15 +286,16 @@ def test_the_lowest_number_says_impossible_as_well_as_infinity(dtype) -> None:
     logits, targets, mask = draw([4, 2])
     targets = targets.clamp(max=VOCABULARY - 4)
     logits = logits.detach().to(dtype)
+    fills = {torch.finfo(each).min for each in (torch.float16, torch.bfloat16, dtype)} | {-1e9}
     for words in (1, 3):
-        filled = [logits.clone() for _ in range(2)]
-        filled[0][..., VOCABULARY - words :] = -math.inf
-        filled[1][..., VOCABULARY - words :] = torch.finfo(dtype).min
-        infinite, lowest = (
-            loss_per_token(each, targets, mask, label_smoothing=0.1) for each in filled
-        )
-        assert lowest.isfinite()
-        torch.testing.assert_close(lowest, infinite)
+        infinite, *others = (logits.clone() for _ in range(1 + len(fills)))
+        infinite[..., VOCABULARY - words :] = -math.inf
+        expected = loss_per_token(infinite, targets, mask, label_smoothing=0.1)
+        for filled, number in zip(others, fills, strict=True):
+            filled[..., VOCABULARY - words :] = max(number, torch.finfo(dtype).min)
+            found = loss_per_token(filled, targets, mask, label_smoothing=0.1)
+            assert found.isfinite()
+            torch.testing.assert_close(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

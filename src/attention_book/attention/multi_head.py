@@ -156,6 +156,20 @@ class KV(NamedTuple):
         """
         return KV(self.keys.contiguous(), self.values.contiguous())
 
+    # Compared as an object: a tuple would ask tensors for a single truth.
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is this one."""
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        """Whether it is another."""
+        return self is not other
+
+    def __hash__(self) -> int:
+        """Return a number of its own."""
+        return id(self)
+
 
 class Look(NamedTuple):
     """All that a call compares and averages, head by head.

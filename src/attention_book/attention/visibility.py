@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attention_book.foundations.checks import check_boolean, check_sizes
+from attention_book.foundations.checks import check_boolean, check_sizes, check_whole
 from attention_book.foundations.shapes import Mask, TokenMask
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Visibility:
             check_boolean("mask", mask, "may attend")
         if window is not None:
             check_sizes(window=window)
+        check_whole(num_first=num_first)
         if num_first < 0:
             raise ValueError(f"num_first: expected 0 or more, got {num_first}")
         self.causal, self.window, self.num_first, self.mask = causal, window, num_first, mask

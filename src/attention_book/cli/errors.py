@@ -2,6 +2,7 @@
 
 import codecs
 import errno
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -182,7 +183,11 @@ def _conversion(error: BadLines) -> Bilingual | None:
 
 def _reason(error: BaseException) -> str:
     """Return what an error says, in one line that is not too long; it may quote anything."""
-    text = " ".join(str(error)[:_READ].split()) or type(error).__name__
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror:  # without its number
+        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        said = f"{name}{error.strerror}"
+    text = " ".join(said[:_READ].split()) or type(error).__name__
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} … {text[-half:]}"
 

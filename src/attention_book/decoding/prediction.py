@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor
 
+from attention_book.foundations.checks import check_boolean, whole_numbers
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds, TokenMask
 from attention_book.text import SpecialIds
 
@@ -161,9 +162,12 @@ def limits(max_tokens: int | StepIds, source: TokenIds, source_mask: TokenMask) 
     """Return how many tokens each sentence may get, (batch,).
 
     Raises:
+        TypeError: if sources are not integers, or the mask is not boolean.
         ValueError: if a limit is below 1, if there is not one for each sentence, or if
             sources and mask differ in shape.
     """
+    whole_numbers("source", source)
+    check_boolean("source_mask", source_mask, "a real token")
     if source.shape != source_mask.shape:
         raise ValueError(
             "source_mask: expected the shape of source, "

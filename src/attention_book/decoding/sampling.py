@@ -20,7 +20,7 @@ from attention_book.decoding.prediction import (
     special_ids,
 )
 from attention_book.decoding.writers import Guess, as_writer
-from attention_book.foundations.checks import check_probability, check_sizes
+from attention_book.foundations.checks import check_probability, check_sizes, whole_numbers
 from attention_book.foundations.shapes import StepIds, StepLogits, TokenIds
 from attention_book.models.evaluating import evaluating
 from attention_book.models.protocols import Reader, State, Writer
@@ -75,13 +75,12 @@ def keep_top_k(logits: StepLogits, top_k: int) -> StepLogits:
         top_k: At least 1; more than there are words keeps all.
 
     Raises:
-        ValueError: if ``top_k`` is below 1.
+        ValueError: if ``top_k`` is no whole number, or below 1.
 
     >>> keep_top_k(torch.tensor([[1.0, 3.0, 2.0]]), 2)
     tensor([[-inf, 3., 2.]])
     """
-    if top_k < 1:
-        raise ValueError(f"top_k: expected at least 1, got {top_k}")
+    check_sizes(top_k=top_k)
     _, order = _sorted(logits)
     dropped = torch.arange(logits.shape[-1], device=logits.device) >= top_k
     return _drop(logits, dropped.expand_as(order), order)
@@ -313,8 +312,10 @@ def check_prompt(prompt: TokenIds, model: object) -> None:
     token ends a text and begins it (GPT-2's), or there is none to begin with, it may stand alone.
 
     Raises:
+        TypeError: if they are not integers.
         ValueError: if not.
     """
+    whole_numbers("prompt", prompt)
     ids, ends = special_ids(model), end_ids(model)
     if prompt.ndim != 2 or prompt.shape[1] == 0:
         raise ValueError(

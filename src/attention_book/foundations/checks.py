@@ -6,9 +6,10 @@ it is checked where data are made, and elsewhere under :func:`strict` alone.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import signature
 from typing import Any
 
 import torch
@@ -302,8 +303,21 @@ def check_score(score: object) -> None:
     Raises:
         TypeError: if it can't, or if it is a class: ``DotScore`` instead of ``DotScore()``.
     """
-    if isinstance(score, type) or not callable(score):
+    if isinstance(score, type) or not callable(score) or not _takes_two(score):
         raise TypeError(f"score: expected a scoring function such as DotScore(), got {score!r}")
+
+
+def _takes_two(function: Callable[..., object]) -> bool:
+    """Whether a function can be called with two arguments, as far as it says."""
+    try:
+        taken = signature(getattr(function, "forward", function))
+    except ValueError:  # it does not say
+        return True
+    try:
+        taken.bind(None, None)
+    except TypeError:
+        return False
+    return True
 
 
 def check_whole(**numbers: object) -> None:
@@ -352,8 +366,8 @@ def check_positive(name: str, value: float) -> None:
     Raises:
         ValueError: if ``value`` is zero, negative or not a number.
     """
-    if not value > 0:
-        raise ValueError(f"{name}: expected a positive number, got {value}")
+    if isinstance(value, str) or not value > 0:
+        raise ValueError(f"{name}: expected a positive number, got {value!r}")
 
 
 def check_probability(name: str, value: float) -> None:
@@ -362,8 +376,8 @@ def check_probability(name: str, value: float) -> None:
     Raises:
         ValueError: if ``value`` is outside [0, 1] or not a number.
     """
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name}: expected a probability between 0 and 1, got {value}")
+    if isinstance(value, str) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: expected a probability between 0 and 1, got {value!r}")
 
 
 def reject_where(bad: Tensor, tensor: Tensor, name: str, expected: str) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from attention_book.foundations.checks import check_whole
+
 #: Added to every seed, to test whether a result holds for other draws (`make robustness`).
 OFFSET_VARIABLE = "ATTENTION_BOOK_SEED_OFFSET"
 
@@ -22,12 +24,13 @@ def check_seed(seed: int) -> None:
     """Refuse a seed of which torch's generator would read a part only, and so take two for one.
 
     Raises:
-        ValueError: if it is not from 0 to 2**32 - 1.
+        ValueError: if it is no whole number from 0 to 2**32 - 1.
 
     >>> check_seed(2**32 + 1)
     Traceback (most recent call last):
     ValueError: seed: expected a number from 0 to 2**32 - 1, got 4294967297
     """
+    check_whole(seed=seed)
     if not 0 <= seed < 2**32:
         raise ValueError(f"seed: expected a number from 0 to 2**32 - 1, got {seed}")
 

@@ -14,7 +14,7 @@ from attention_book.foundations.shapes import Forecast, History, Method
 Table = Float[Tensor, "origin horizon"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Backtest:
     """Forecasts from several origins, beside what came.
 

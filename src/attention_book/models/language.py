@@ -6,7 +6,12 @@ from typing import Any
 from torch import nn
 
 from attention_book.attention import Cache, Visibility
-from attention_book.foundations.checks import check_positive, check_sizes
+from attention_book.foundations.checks import (
+    check_positive,
+    check_sizes,
+    check_whole,
+    whole_numbers,
+)
 from attention_book.foundations.shapes import (
     Logits,
     Mask,
@@ -68,6 +73,8 @@ class LanguageConfig(LayerConfig):
         if self.embedding_scale is not None:
             check_positive("embedding_scale", self.embedding_scale)
         SpecialIds(pad=self.pad, bos=self.bos, eos=self.eos)  # refuses what is no set of numbers
+        for end in self.ends:
+            check_whole(ends=end)
         if self.ends and (self.eos not in self.ends or min(self.ends) < 0):
             raise ValueError(f"ends: expected numbers, eos={self.eos} among them, got {self.ends}")
 
@@ -237,10 +244,11 @@ class LanguageModel(TiedModel):
                 before its text, wherever it stands, so that the next token follows the text.
 
         Raises:
-            TypeError: if ``real`` is not boolean.
+            TypeError: if the tokens are not integers, or ``real`` is not boolean.
             ValueError: if there are not as many rows as texts, or no token, if ``real`` has
                 another shape than the tokens, or if there is padding behind what was read.
         """
+        whole_numbers("tokens", tokens)
         if tokens.ndim != 2 or tokens.shape[0] != state.batch_size or tokens.shape[1] == 0:
             raise ValueError(
                 f"tokens: expected one row for each of {state.batch_size} texts, with at least "

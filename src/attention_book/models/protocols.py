@@ -2,6 +2,8 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
+from torch import Tensor
+
 from attention_book.foundations.fitting import Fitting
 from attention_book.foundations.shapes import (
     Logits,
@@ -83,8 +85,11 @@ def check_one_each(token: StepIds, batch_size: int) -> None:
     >>> check_one_each(torch.tensor([4, 5]), batch_size=2)
 
     Raises:
+        TypeError: if they are no tensor.
         ValueError: if there are not as many tokens as texts.
     """
+    if not isinstance(token, Tensor):
+        raise TypeError(f"token: expected a tensor of integers, got {type(token).__name__}")
     if token.shape != (batch_size,):
         raise ValueError(
             f"token: expected one for each of {batch_size} texts, "

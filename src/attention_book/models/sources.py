@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attention_book.foundations.checks import check_boolean, is_strict
+from attention_book.foundations.checks import check_boolean, is_strict, whole_numbers
 from attention_book.foundations.shapes import SourceIds, SourceMask, TokenIds, TokenMask
 
 
@@ -14,10 +14,11 @@ def check_source(source: SourceIds, mask: SourceMask) -> None:
     data, which may lie on another device, so it is checked in strict mode alone.
 
     Raises:
-        TypeError: if the mask is not boolean.
+        TypeError: if the sources are not integers, or the mask is not boolean.
         ValueError: if ``source`` has not two axes, or no tokens, or if the mask has another
             shape; in strict mode also if a source is empty.
     """
+    whole_numbers("source", source)
     check_boolean("source_mask", mask, "a real token")
     if source.ndim != 2:
         raise ValueError(

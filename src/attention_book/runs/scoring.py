@@ -239,6 +239,8 @@ def _check(translations: Sequence[str], references: Sequence[str]) -> None:
     if not references:
         raise ValueError("references: expected at least one, got none")
     for name, texts in (("translations", translations), ("references", references)):
+        if isinstance(texts, str):
+            raise TypeError(f"{name}: expected a list of texts, got the one {texts!r:.80}")
         for place, text in enumerate(texts):
             if not isinstance(text, str):
                 raise TypeError(

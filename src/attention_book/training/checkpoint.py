@@ -507,7 +507,7 @@ def _check_model(
         except (ValueError, TypeError, AttributeError) as error:
             raise CheckpointError(f"{path}: {error}") from error
     if own != config:
-        expected, found = (each or "no settings" for each in (own, config))
+        expected, found = _differing(own, config)
         raise CheckpointError(f"{path}: expected a model with {expected}, got one with {found}")
     check_tensors(str(path), model.state_dict(), weights)
     for name, module in model.named_modules():
@@ -517,6 +517,16 @@ def _check_model(
                 module.check_state(weights, f"{name}." if name else "")
             except ValueError as error:
                 raise CheckpointError(f"{path}: {error}") from error
+
+
+def _differing(*configs: dict[str, Any] | None) -> list[dict[str, Any] | str]:
+    """Return of two models' settings those that differ, for the error."""
+    one, other = (each or {} for each in configs)
+    names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [
+        {name: each[name] for name in names if name in each} if each else "no settings"
+        for each in configs
+    ]
 
 
 def check_tensors(place: str, state: Mapping[str, Tensor], weights: Mapping[str, Tensor]) -> None:

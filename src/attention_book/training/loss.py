@@ -24,6 +24,8 @@ from attention_book.text import Batch, MaskedTokens, PackedBatch, ParallelData
 
 # A target that cross_entropy skips; it is the number of no token.
 _IGNORED = -100
+#: What a logit is filled with to say "impossible" is as low, whatever the type that it was in.
+_FILLED = torch.finfo(torch.float16).min
 
 
 def loss_per_token(
@@ -47,8 +49,9 @@ def loss_per_token(
         mask: True = a real token, (batch, target).
         label_smoothing: How much of each target's probability is spread over the
             whole vocabulary (Szegedy et al. 2016, section 7), except for what the model can't
-            say: a logit of ``-inf``, or the lowest number of its type, takes no part. Where the
-            target itself is ``-inf``, the loss is infinite.
+            say: a logit of ``-inf``, or as low as the lowest number of half precision (-65504),
+            with which code fills, takes no part. Where the target itself is ``-inf``, the loss
+            is infinite.
 
     Logits in half precision are taken to single first, and so is the loss.
 
@@ -61,7 +64,7 @@ def loss_per_token(
     check_probability("label_smoothing", label_smoothing)
     check_some_real("mask", mask)
     real = targets.long().masked_fill(~mask, _IGNORED)
-    lowest = logits <= torch.finfo(logits.dtype).min if label_smoothing else None
+    lowest = logits <= _FILLED if label_smoothing else None
     precise = _precise(logits, mask).flatten(0, 1)
     loss = _mean(precise, real.flatten(), label_smoothing, lowest)
     return loss.masked_fill(~mask.any(), 0.0)  # not 0 / 0 where no token is real

@@ -13,6 +13,7 @@ from attention_book.attention import (
     linear_attention_weights,
     masked_softmax,
 )
+from attention_book.foundations import strict
 
 BATCH, QUERIES, KEYS, D_K, D_V = 3, 7, 11, 5, 2
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -170,6 +171,40 @@ def test_what_underflows_still_has_its_weights(kind, narrow):
         torch.testing.assert_close(weights.double(), expected, rtol=bound, atol=bound)
     assert queries.grad.isfinite().all()
     assert keys.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("narrow", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
+def test_the_least_numbers_of_half_precision_have_their_weights(narrow):
+    keys = torch.tensor([[-65504.0], [-65503.0], [-65472.0]]).to(narrow)
+    values = torch.tensor([[1.0], [2.0], [4.0]]).to(narrow)
+    for query in (keys[:1], torch.ones_like(keys[:1])):
+        expected = by_logarithms(query, keys, None) @ values.double()
+        wide = [
+            each.to(torch.promote_types(narrow, torch.float32)) for each in (query, keys, values)
+        ]
+        for found in (
+            linear_attention(query, keys, values),
+            LinearState.empty(*wide[1:]).add(*wide[1:]).read(wide[0]),
+        ):
+            torch.testing.assert_close(found.double(), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("number", [-1e5, -1e10, -1e30, torch.finfo(torch.float32).min])
+def test_numbers_too_low_to_tell_apart_count_as_the_least_or_are_refused(number, unchecked):
+    low, ordinary = torch.full((3, 2), number), torch.randn(3, 2)
+    values = torch.ones(3, 1)
+    for queries, keys in ((low, low), (low, ordinary), (ordinary, low)):
+        calls = (
+            lambda q=queries, k=keys: linear_attention(q, k, values),
+            lambda q=queries, k=keys: linear_attention(q, k, values, is_causal=True),
+            lambda q=queries, k=keys: linear_attention_weights(q, k) @ values,
+            lambda q=queries, k=keys: LinearState.empty(k, values).add(k, values).read(q),
+        )
+        for call in calls:
+            with strict(False):
+                torch.testing.assert_close(call(), values)
+            with strict(), pytest.raises(ValueError, match="no finite number below -65536"):
+                call()
 
 
 def test_a_state_forgets_nothing_of_a_tiny_beginning():

@@ -231,6 +231,20 @@ def test_a_float_mask_is_refused(kernel) -> None:
 
 
 @pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("shape", [(2, 4), (3, 5), (2, 3, 4), (4,)])
+def test_a_mask_of_another_shape_is_named(kernel, shape) -> None:
+    for predict in (
+        lambda mask: kernel_weights(torch.ones(3), torch.ones(4), kernel=kernel, mask=mask),
+        lambda mask: nadaraya_watson(
+            torch.ones(3), torch.ones(4), torch.ones(4), kernel=kernel, mask=mask
+        ),
+    ):
+        with pytest.raises(ValueError, match="mask: expected a shape that broadcasts to"):
+            predict(torch.ones(shape, dtype=torch.bool))
+
+
+@pytest.mark.usefixtures("unchecked")
 def test_values_must_match_the_keys() -> None:
     for predict in (nadaraya_watson, average_pooling):
         with pytest.raises(ValueError, match=r"values: .*shape \(4,\), got the shape \(5,\)"):

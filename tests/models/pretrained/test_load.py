@@ -431,13 +431,28 @@ def test_special_tokens_twice_are_told_and_can_be_left_out(tmp_path: Path) -> No
     folder = saved(library_model("qwen3"), tmp_path)
     word_tokenizer().save(str(folder / "tokenizer.json"))
     found = load_pretrained(folder)
-    with pytest.warns(UserWarning, match="begins with <s> and got it once more; encode.text, add_"):
+    with pytest.warns(UserWarning, match="has <s> already and got it once more; encode.text, add_"):
         assert found.encode("<s> the girl").tolist() == [[1, 1, 4, 5]]  # as the library does
     assert found.encode("<s> the girl", add_special_tokens=False).tolist() == [[1, 4, 5]]
     assert found.encode("the <s> girl").tolist() == [[1, 4, 1, 5]]  # the tests fail on a warning
     assert found.encode("</s> the").tolist() == [[1, 2, 4]]
     assert found.encode("").tolist() == [[1]]
     assert found.encode("", add_special_tokens=False).shape == (1, 0)
+
+
+def test_special_tokens_behind_a_text_are_told_too(tmp_path: Path) -> None:
+    from tokenizers import processors
+
+    folder, tokenizer = saved(library_model("qwen3"), tmp_path), word_tokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A <pad> </s>", special_tokens=[("<s>", 1), ("<pad>", 0), ("</s>", 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    found = load_pretrained(folder)
+    with pytest.warns(UserWarning, match="has <pad> </s> already and got it once more"):
+        assert found.encode("the <pad> </s>").tolist() == [[1, 4, 0, 2, 0, 2]]
+    for text in ("the </s>", "<pad> </s> the", "", "</s> <pad>"):
+        found.encode(text)  # the tests fail on a warning
 
 
 def test_numbers_in_any_shape_are_one_text_or_refused(tmp_path: Path, unchecked: None) -> None:

@@ -8,7 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attention_book.attention.masks import check_mask, without_hidden
-from attention_book.foundations.checks import check_same_features, check_sizes, check_values
+from attention_book.foundations.checks import (
+    check_same_features,
+    check_sizes,
+    check_values,
+    is_strict,
+    reject_where,
+)
 from attention_book.foundations.shapes import Keys, Mask, Output, Queries, Values, Weights
 
 
@@ -30,6 +36,7 @@ def elu_features(x: Float[Tensor, "*batch position d_k"]) -> Float[Tensor, "*bat
 _USUAL = 32.0  # powers of two on either side of 1 that leave room for a product and a sum
 _TINY, _LARGE = -40.0, 80.0  # where a feature is better known by its logarithm; what exp can take
 _ROOM = 64.0
+_LEAST = -(2.0**16)  # below, single precision has too few digits to tell features apart
 _LOG_2_HIGH = 0.693359375  # 9 digits after the point in base 2
 _LOG_2_LOW = math.log(2) - _LOG_2_HIGH
 
@@ -86,7 +93,7 @@ class LinearState:
         check_values(keys, values)
         _check_mask(keys, mask)
         keys, values = without_hidden(mask, keys, values)
-        return self._add(keys, values, mask)
+        return self._add(_told_apart("keys", keys), values, mask)
 
     def _add(self, keys: Tensor, values: Tensor, mask: Tensor | None) -> "LinearState":
         logs = _visible(_log2_features(keys), mask)
@@ -109,6 +116,7 @@ class LinearState:
 
         .. math:: \\frac{\\phi(q)^\\top S}{\\phi(q)^\\top z}
         """
+        queries = _told_apart("queries", queries)
         mapped = self.asked(queries, _base(queries), _finite(self.shift(queries)))
         return _quotient(mapped @ self.matrix, mapped @ self.total.unsqueeze(-1))
 
@@ -145,7 +153,8 @@ def linear_attention(
 
     Katharopoulos et al. (2020), equations 5 and 6. It is no approximation of softmax
     attention but another function. Causal: the sums run to j = i (equations 8 to 12), chunk
-    by chunk; a :class:`LinearState` goes from one to the next.
+    by chunk; a :class:`LinearState` goes from one to the next. A number of a query or a key
+    below -65536 counts as -65536; in strict mode it is an error.
 
     Args:
         queries: What is asked, (\\*batch, query, d_k).
@@ -172,6 +181,7 @@ def linear_attention(
     keys, values = without_hidden(mask, keys, values)
     narrow = values.dtype
     queries, keys, values = (_wide(each) for each in (queries, keys, values))
+    queries, keys = _told_apart("queries", queries), _told_apart("keys", keys)
     state = LinearState.empty(keys, values)
     if not is_causal:
         return state._add(keys, values, mask).read(queries).to(narrow)
@@ -216,7 +226,7 @@ def linear_attention_weights(queries: Queries, keys: Keys, mask: Mask | None = N
         shape = (queries.shape[-2], keys.shape[-2])
         check_mask(mask, *shape, batch=keys.shape[:-2], device=keys.device)
     (keys,) = without_hidden(mask, keys)
-    asked, wide = _wide(queries), _wide(keys)
+    asked, wide = _told_apart("queries", _wide(queries)), _told_apart("keys", _wide(keys))
     products, exponents = _products(asked, _base(asked), wide, _log2_features(wide))
     if mask is not None:
         products = products.masked_fill(~mask, 0.0)
@@ -325,6 +335,18 @@ def _quotient(numerator: Tensor, denominator: Tensor) -> Tensor:
 def _wide(x: Tensor) -> Tensor:
     """Return at least single precision: in half precision, long sums overflow or stop growing."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def _told_apart(name: str, x: Tensor) -> Tensor:
+    """Return the numbers, none finite below the least; in strict mode there must be none.
+
+    Raises:
+        ValueError: in strict mode, if there is one.
+    """
+    low = (x < _LEAST) & (x > -math.inf)
+    if is_strict():
+        reject_where(low, x, name, f"no finite number below {_LEAST:.0f}, whose feature is lost")
+    return x.masked_fill(low, _LEAST)
 
 
 def _check_mask(keys: Tensor, mask: Tensor | None) -> None:

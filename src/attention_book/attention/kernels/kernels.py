@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attention_book.attention.masks import leave_one_out_mask, without_hidden
+from attention_book.attention.masks import check_mask, leave_one_out_mask, without_hidden
 from attention_book.attention.softmax import masked_softmax
-from attention_book.foundations.checks import check_boolean, check_floating, is_strict
+from attention_book.foundations.checks import check_floating, is_strict
 from attention_book.foundations.shapes import (
     Mask,
     NumberKeys,
@@ -107,9 +107,9 @@ def kernel_weights(
         mask: True where the query may see the key; None hides nothing.
 
     Raises:
-        TypeError: if queries or keys are not floating point.
+        TypeError: if queries or keys are not floating point, or ``mask`` is not boolean.
         ValueError: if the kernel is unknown, the bandwidth not positive, there
-            are no keys, or the batch axes differ.
+            are no keys, the batch axes differ, or ``mask`` does not fit.
 
     Nadaraya (1964); Watson (1964).
 
@@ -117,6 +117,8 @@ def kernel_weights(
     tensor([[0.6667, 0.3333, 0.0000]])
     """
     distances = distances_between(queries, keys)
+    if mask is not None:
+        check_mask(mask, *distances.shape[-2:], batch=distances.shape[:-2], device=distances.device)
     found, h = find_kernel(kernel), positive_bandwidth(bandwidth, distances)
     if found == KERNELS["gaussian"]:
         scores = gaussian_scores(distances, h, mask)
@@ -138,8 +140,6 @@ def gaussian_scores(distances: Scores, bandwidth: Tensor, mask: Mask | None) -> 
     that it has, and no query is taken for one that may see nothing. Half precision is computed
     in single, where a square has room.
     """
-    if mask is not None:
-        check_boolean("mask", mask, "may attend")
     wide = torch.promote_types(distances.dtype, torch.float32)
     distances, bandwidth = distances.to(wide), bandwidth.to(wide)
     scores = _log_gaussian(distances / bandwidth)

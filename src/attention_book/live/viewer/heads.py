@@ -8,6 +8,7 @@ from typing import Any, get_args
 import torch
 
 from attention_book.foundations.bilingual import chosen_language, of_the_two
+from attention_book.foundations.checks import check_whole
 from attention_book.foundations.labels import Spelling
 from attention_book.live.viewer.kinds import Direction, Kind, Sides, kinds_of_modules
 from attention_book.live.viewer.layouts import (
@@ -130,6 +131,8 @@ class HeadViewer(Viewer):
             "decoder_attentions": decoder_attentions,
             "cross_attentions": cross_attentions,
         }
+        if batch is not None:
+            check_whole(batch=batch)
         if direction not in (None, *get_args(Direction)):
             raise ValueError(f"direction: expected one of {get_args(Direction)}, got {direction!r}")
         output = output_of(attention)

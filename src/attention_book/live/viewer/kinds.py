@@ -1,6 +1,6 @@
 """The kinds of attention that a viewer shows: encoder, decoder, cross; with their tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -192,6 +192,8 @@ def chosen(name: str, given: Sequence[int] | None, count: int) -> tuple[int, ...
     """Return the numbers that were asked for, or all, from 1 on."""
     if given is None:
         return tuple(range(1, count + 1))
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{name}: expected a list of numbers from 1 to {count}, got {given!r}")
     numbers = tuple(int(each) for each in given)
     if not numbers or len({*numbers}) < len(numbers) or not {*numbers} <= {*range(1, count + 1)}:
         listed = ", ".join(map(str, numbers)) or "none"

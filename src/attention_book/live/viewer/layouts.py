@@ -340,7 +340,7 @@ def rows_together(name: str, calls: Sequence[Tensor], *, is_cross: bool | None) 
     window, read, rows = max(keys for _, keys in counts[1:]), first.shape[2], [first]
     for call, (queries, keys) in zip(calls[1:], counts[1:], strict=True):
         read += queries
-        is_static = keys > read and not call[:, :, read:].any()
+        is_static = keys > read and not looks_past(call, read)
         goes_on = keys == read or (keys < read and keys == window and queries == 1)
         if before < 0 or not (is_static or goes_on):
             raise ValueError(
@@ -383,8 +383,20 @@ def padded(call: Tensor, before: int, width: int) -> Tensor:
 def without_room(call: Tensor) -> Tensor:
     """Return a call without the keys behind its last query, if it gives them nothing."""
     queries, keys = call.shape[1:]
-    is_static = keys > queries and not call[:, :, queries:].any() and call[:, -1, :queries].any()
-    return call[:, :, :queries] if is_static else call
+    if keys <= queries or looks_past(call, queries) or not call[:, -1, :queries].any():
+        return call
+    return call[:, :, :queries]
+
+
+def looks_past(call: Tensor, read: int) -> bool:
+    """Whether a query looks at keys behind those that were read, in some head.
+
+    One that may see nothing, as padding does, is given all keys alike by the softmax of
+    transformers, those that are not there yet among them.
+    """
+    sees_all_alike = (call == call[..., :1]).all(dim=-1)
+    sees_all_alike[:, -1] = False  # the last one is no padding
+    return bool((call[..., read:].any(dim=-1) & ~sees_all_alike).any())
 
 
 def check_shapes(name: str, layers: Sequence[Tensor]) -> None:

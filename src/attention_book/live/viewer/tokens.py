@@ -48,6 +48,8 @@ class Reader:
             return list(found)
         if isinstance(given, Mapping) and "input_ids" in given:
             given = given["input_ids"]
+        if isinstance(given, set | frozenset):
+            raise ValueError(f"{name}: expected a list of tokens, in their order, got a set")
         if hasattr(given, "tolist"):  # a tensor, an array, a column of a table
             given = given.tolist()
         try:

@@ -102,7 +102,7 @@ folder: expected a tokenizer.json, got none
             )
         if twice := _given_twice(found):
             warnings.warn(
-                f"the text begins with {' '.join(twice)} and got it once more; "
+                f"the text has {' '.join(twice)} already and got it once more; "
                 "encode(text, add_special_tokens=False) adds none",
                 SpecialTokensTwice,
                 stacklevel=2,
@@ -350,13 +350,13 @@ def _plain(tokenizer: Any, path: Path) -> Any:
 
 
 def _given_twice(encoding: Any) -> list[str]:
-    """Return the tokens that the tokenizer put before a text which begins with them."""
-    added = next(
-        (i for i, special in enumerate(encoding.special_tokens_mask) if not special),
-        len(encoding.ids),
-    )
-    front, following = encoding.tokens[:added], encoding.tokens[added : 2 * added]
-    return front if front and front == following else []
+    """Return the tokens that the tokenizer put before or behind a text which has them there."""
+    special, tokens = encoding.special_tokens_mask, encoding.tokens
+    for mask, names in ((special, tokens), (special[::-1], tokens[::-1])):
+        added = next((i for i, is_special in enumerate(mask) if not is_special), len(mask))
+        if added and names[:added] == names[added : 2 * added]:
+            return list(names[:added] if mask is special else names[:added][::-1])
+    return []
 
 
 def _of_one_text(ids: int | Iterable[Any]) -> list[int]:

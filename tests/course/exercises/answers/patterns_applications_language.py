@@ -478,6 +478,9 @@ WRONG = {
         "single-words": [lambda x, p: (x * (x > 1 - p)) / (x * (x > 1 - p)).sum()],
         "dtype": [lambda x, p: nucleus_by_hand(x, p) > 0],
         "input": [lambda x, p: x.mul_(nucleus_by_hand(x, p) > 0).div_(x.sum())],
+        "no-word-too-many": [
+            lambda x, p: (kept := x * (x >= x[nucleus_by_hand(x, p) > 0].min())) / kept.sum()
+        ],
         "rejected": [
             lambda x, p: nucleus_by_hand(x, 1 - p),
             lambda x, p: torch.where(nucleus_by_hand(x, p) > 0, x, 1e-9) / sum_kept(x, p),

@@ -253,6 +253,7 @@ WRONG = {
             lambda q, k, v, m: attend(q, v, k, m),
             lambda q, k, v, m: attend(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, m),
             lambda q, k, v, m: attend(q, k, v, m, scale=0),
+            lambda q, k, v, m: scores(q, k).masked_fill(~m, -1e4).softmax(-1) @ v,
             lambda q, k, v, m: attend(q, k, v, m, scale=8**-0.5),
             lambda q, k, v, m: scores(q, k).masked_fill(~m, -torch.inf).softmax(-1).nan_to_num(),
         ],

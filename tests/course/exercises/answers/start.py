@@ -197,6 +197,7 @@ WRONG = {
             ),
             lambda logits, targets: -logits.log_softmax(-1).max(-1).values.mean(),
             lambda logits, targets: F.cross_entropy(logits, logits.argmax(-1)),
+            lambda logits, targets: -chosen(logits.double().softmax(-1).log(), targets).mean(),
             lambda logits, targets: F.cross_entropy(logits, targets).exp(),
             lambda logits, targets: 1 - chosen(logits.softmax(-1), targets).mean(),
             lambda logits, targets: -chosen(logits.log_softmax(-1), targets - 1).mean(),

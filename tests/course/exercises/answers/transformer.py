@@ -272,6 +272,12 @@ WRONG = {
                 * gain
             ),
             lambda x, g, b: x.softmax(-1) * g + b,
+            lambda x, g, b: (
+                (x - x.mean(-1, keepdim=True))
+                / (x.square().mean(-1, keepdim=True) - x.mean(-1, keepdim=True) ** 2 + 1e-5).sqrt()
+                * g
+                + b
+            ),
         ],
     },
     "post-norm": {

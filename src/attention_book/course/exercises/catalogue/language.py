@@ -99,6 +99,21 @@ def _sums_to_one(answer: Answer) -> Finding | None:
     return None
 
 
+def _no_word_too_many(answer: Answer) -> Finding | None:
+    for probabilities, p, fewest in (
+        (torch.full((4,), 0.25), 0.5, 2),  # exact in float32
+        (torch.tensor([0.125, 0.25, 0.25, 0.25, 0.125]), 0.25, 1),
+    ):
+        kept = int((answer(probabilities, p) > 0).sum())
+        if kept != fewest:
+            return Finding(
+                {"probabilities": probabilities, "p": p},
+                Bilingual(f"留下 {fewest} 个词", f"{fewest} of the words kept"),
+                Bilingual(f"留下 {kept} 个", f"{kept} of them"),
+            )
+    return None
+
+
 TOP_P = exercise(
     "top-p",
     "写 `nucleus(probabilities, p)`：留下合起来达到 p 的最少几个最可能的词，其余为 0，总和为 1。",
@@ -180,6 +195,14 @@ TOP_P = exercise(
     },
     laws=(
         Law("sums-to-one", Bilingual("总和为 1。", "The probabilities sum to 1."), _sums_to_one),
+        Law(
+            "no-word-too-many",
+            Bilingual(
+                "有几个词概率相等时，也只留够 p 的最少几个。",
+                "Of words that are equally probable, too, no more stay than it takes to reach p.",
+            ),
+            _no_word_too_many,
+        ),
         Law(
             "dropped-is-zero",
             Bilingual("去掉的词概率恰好是 0。", "What is dropped has a probability of exactly 0."),

@@ -36,6 +36,12 @@ def _to_normalize() -> Iterator[Probe]:
         "有的词各个特征都相等",
         "all features of some words are equal",
     )
+    shifted = torch.tensor([[4096.0, 4096.5, 4097.0, 4095.5], [-8000.0, -8000.5, -7999.5, -8000.0]])
+    yield probe(
+        (shifted, torch.rand(4) + 0.5, torch.randn(4)),
+        "特征离 0 很远，彼此很近",
+        "the features are far from 0 and close to each other",
+    )
     yield probe(
         (3e-3 * torch.randn(2, 5), torch.rand(5) + 0.5, torch.randn(5)),
         "特征很小，ε 看得出来",

@@ -263,7 +263,7 @@ def _queries_keys_values() -> Iterator[Probe]:
         "前面还有批量的轴",
         "a batch axis comes first",
     )
-    far, keys = whole(2, 4, most=80), whole(3, 4, most=80)
+    far, keys = 8 * whole(2, 4, most=80), 8 * whole(3, 4, most=80)
     keys[0] = -far[0]  # the only key that the first query sees is the least like it
     yield probe((far, keys, torch.randn(3, 2), first), *hints.FAR_APART)
 

@@ -284,7 +284,7 @@ RECURRENT_STEPS = exercise(
 def _logits_and_targets() -> Iterator[Probe]:
     yield probe((torch.tensor([[4.0, 2.0, 1.0]]).log(), torch.tensor([0])))
     yield probe((3 * torch.randn(5, 4), torch.tensor([3, 0, 2, 2, 1])))
-    unlikely = torch.tensor([[0.0, 200.0, 3.0], [-150.0, 0.0, 1.0]])
+    unlikely = torch.tensor([[0.0, 200.0, 3.0], [-1000.0, 0.0, 1.0]])
     yield probe((unlikely, torch.tensor([0, 0])), *hints.UNLIKELY_WORD)
     yield probe(
         (torch.tensor([[1000.0, 999.0], [-1000.0, -1001.0]]), torch.tensor([1, 0])),
