@@ -210,6 +210,7 @@ SESSION = [
     *("train --set training.sharded=true --set training.precision=float16",),
     *("train --set model.config.positions=rotary --set model.config.d_model=4",),
     *("train --set training.label_smoothing=2", "train --set data.held_out=2"),
+    "train --set model.config.positions=wave",
 ]
 
 
@@ -236,6 +237,11 @@ def test_nothing_that_is_typed_wrong_is_answered_in_english(say, beside, tmp_pat
             if "英文原文" in said and "toml" not in line:
                 english.append(f"{line}\n    {said}")
     assert not english, "\n".join(english)
+
+
+def test_where_it_is_written_stays_when_the_reason_is_known_whole() -> None:
+    said = "settings: expected TOML, got something else: Invalid value (at end of document)"
+    assert in_chinese(said) == "settings：应为 TOML，得到的是别的东西（文件没写完）"
 
 
 def test_what_nobody_knows_is_quoted_and_named_as_english() -> None:

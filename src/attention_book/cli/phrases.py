@@ -114,7 +114,7 @@ REASONS = compiled(
         ("the connection broke after {a:d} of {b:d} bytes", "连接断了：{b} 字节只收到 {a}"),
         ("{A} ({b:d} attempts)", "{A}（试了 {b} 次）"),
         ("{A} (at line {b:d}, column {c:d})", "第 {b} 行第 {c} 列写错了（{A}）"),
-        ("{a} (at end of document)", "文件没写完"),
+        (r"/(?P<a>[^:;]+) \(at end of document\)", "文件没写完"),
         ("seed={a:s} is outside {b}", "seed 应在 {b} 之内，不能是 {a}"),
         ("/embedded null (byte|character)", "名字里有空字节"),
         ("/Not a gzipped file.*", "不是 gzip 文件"),
@@ -188,6 +188,8 @@ PHRASES = compiled(
         ("one for each of {a:d} pairs", "{a} 对，各一个"),
         # one of several
         ("one of the two", "两个里的一个"),
+        # A list of names: "none" may be one, and is no word of English then.
+        (r"/one of (?P<a>(?:[\w-]+, )*none(?:, [\w-]+)*)", "“{a}”之一"),
         ("one of {a}", "{a} 之一"),
         (
             "one for all lengths where the length lies on the device",
@@ -435,9 +437,9 @@ PHRASES = compiled(
         (r"/(?P<a>\S+ GB) for weights, gradients and moments", "{a} 放权重、梯度和优化器的状态"),
         ("enough", "够用"),
         ("too little", "太少"),
-        ('a GPU for "cuda"', '"cuda" 要有 GPU'),
+        ('a GPU for "cuda"', '"cuda" 要用的 GPU'),
         ("a GPU for each process", "每个进程一个 GPU"),
-        ('Apple\'s GPU for "mps"', '"mps" 要有苹果的 GPU'),
+        ('Apple\'s GPU for "mps"', '"mps" 要用的苹果 GPU'),
         ("none that torch can use", "torch 没有可用的"),
         ("a single number", "一个数"),
         ("one with a gradient", "有梯度的"),

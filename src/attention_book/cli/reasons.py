@@ -129,6 +129,8 @@ def _by_parts(reason: str) -> str | None:
 def _under_a_name(reason: str) -> str | None:
     """Return "file: reason" where the reason is one of those that are known as a whole."""
     for place in re.finditer(": ", reason):
+        if "expected " in reason[: place.start()]:
+            break  # no name any more, but what came
         if known := _whole(reason[place.end() :]):
             return f"{_named(reason[: place.start()])}：{known}"
     return None
