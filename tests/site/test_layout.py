@@ -123,6 +123,8 @@ def test_no_line_breaks_a_time_an_option_a_comment(tab_page: Any, base_url: str,
             tab_page.evaluate(OPEN)
             tab_page.keyboard.press("End")
             assert not tab_page.evaluate(BROKEN), (width, language)
+    if name in ("masks", "bahdanau", "for-lecturers", "self-attention"):
+        assert tab_page.locator("code .option").count()
 
 
 def test_no_formula_is_wider_than_a_phone(laid_out: Any, page_name: str) -> None:

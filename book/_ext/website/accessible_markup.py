@@ -99,18 +99,17 @@ def depart_desc_parameter(translator: Any, node: addnodes.desc_parameter) -> Non
 
 
 def visit_literal(translator: Any, node: nodes.literal) -> None:
-    """A command's option is one word, though browsers break after a hyphen."""
-    start = len(translator.body)
-    try:
-        HTML5Translator.visit_literal(translator, node)
-    finally:  # docutils has written all of it, and skips the rest
-        translator.body[start:] = [
-            _OPTION.sub(r'<span class="pre option">\1</span>', part)
-            for part in translator.body[start:]
-        ]
+    HTML5Translator.visit_literal(translator, node)
 
 
 def depart_literal(translator: Any, node: nodes.literal) -> None:
+    """A command's option is one word, though browsers break after a hyphen."""
+    at = len(translator.body) - 1
+    while at >= 0 and not translator.body[at].startswith(("<code", "<kbd")):
+        translator.body[at] = _OPTION.sub(
+            r'<span class="pre option">\1</span>', translator.body[at]
+        )
+        at -= 1
     HTML5Translator.depart_literal(translator, node)
 
 
