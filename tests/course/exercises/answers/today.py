@@ -487,6 +487,7 @@ WRONG = {
             lambda scores, sink: scores.softmax(-1) - sink_joined(scores, sink).softmax(-1),
             lambda s, sink: with_sink(s, sink, extra=s.shape[-1] * 2.718281828**sink),
             lambda s, sink: plain(s.double(), torch.tensor(sink).double().exp()).float(),
+            lambda s, sink: plain(s - s.max(), (sink - s.max()).exp()),
         ],
     },
     "ntk-frequencies": {

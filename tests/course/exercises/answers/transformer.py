@@ -376,6 +376,9 @@ WRONG = {
         "rejected": [
             twice_scaled,
             lambda x, keys, values, W_q, W_k, W_v: step(x, keys, values, W_k, W_q, W_v),
+            lambda x, keys, values, W_q, W_k, W_v: step(
+                x, keys, values, W_q * (W_q.shape[1] / W_q.shape[0]) ** 0.5, W_k, W_v
+            ),
             lambda x, keys, values, W_q, W_k, W_v: step(x, keys, values, W_q, W_k, W_k),
             lambda *given: (step(*given)[0], step(*given)[2], step(*given)[1]),
             lambda x, k, v, *W: step(x, k[-1:], v[-1:], *W),

@@ -305,6 +305,7 @@ WRONG = {
         "shape": [lambda x, y, m: each(x, y)[m]],
         "rejected": [
             lambda x, y, m: -chosen(x.softmax(-1), y)[m].mean(),
+            lambda x, y, m: -chosen(x.double().softmax(-1).log(), y)[m].mean(),
             lambda x, y, m: F.cross_entropy(x[m], y[m], label_smoothing=0.1),
             lambda x, y, m: each(x, y)[m].max(),
         ],

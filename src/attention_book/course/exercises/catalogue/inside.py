@@ -58,6 +58,11 @@ CACHED_STEP = exercise(
         probe((*torch.randn(3, 1, 2), *torch.randn(3, 2, 2))),
         probe((torch.randn(1, 4), *torch.randn(2, 3, 4), *torch.randn(3, 4, 4))),
         probe(
+            (torch.randn(1, 9), *torch.randn(2, 3, 4), *torch.randn(3, 9, 4)),
+            "词的特征比键的多",
+            "a word has more features than a key",
+        ),
+        probe(
             (torch.randn(1, 4), *torch.empty(2, 0, 4), *torch.randn(3, 4, 4)),
             "还没有过去",
             "there is no past yet",

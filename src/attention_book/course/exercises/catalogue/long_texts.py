@@ -117,6 +117,10 @@ def _scores_and_sinks() -> Iterator[Probe]:
     yield Probe((torch.tensor([[-1000.0, -1001.0]]), -999.5), tiny)
     hidden = torch.tensor([[1.0, -torch.inf, 0.5], [-torch.inf, 2.0, -torch.inf]])
     yield probe((hidden, 1.0), "有的键被遮住了", "some keys are hidden")
+    apart = torch.tensor([[0.0, 1.0], [1000.0, 999.0]])
+    yield probe(
+        (apart, 0.5), "一行的评分比另一行大得多", "one row's scores are far above another's"
+    )
 
 
 def _with_sink(scores: Tensor, sink: float) -> Tensor:

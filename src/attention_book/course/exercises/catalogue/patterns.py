@@ -42,6 +42,7 @@ def _selections() -> Iterator[Probe]:
     yield probe((_scores(4, 9), 3, _some(4, 9)), "有的键看不见", "some keys are hidden")
     yield probe((_scores(3, 6), 6, _some(3, 6)), "要的与键一样多", "as many as there are keys")
     yield probe((_scores(6, 6), 4, causal_mask(6)), "过去不够长", "the past is too short")
+    yield probe((_scores(3, 4), 9, _some(3, 4)), "要的比键还多", "more than there are keys")
     nothing = torch.zeros(2, 4, dtype=torch.bool)
     yield probe((_scores(2, 4), 2, nothing), "什么也看不见", "nothing is visible")
     yield probe((_scores(4, 7) - 100, 2, _some(4, 7)), "评分都是负的", "all scores are negative")

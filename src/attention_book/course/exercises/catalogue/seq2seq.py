@@ -251,7 +251,7 @@ def _predictions() -> Iterator[Probe]:
         "有一句全是填充",
         "one sentence is nothing but padding",
     )
-    unlikely = torch.tensor([[[0.0, 200.0, -3.0], [0.0, 0.0, 1.0]]])
+    unlikely = torch.tensor([[[0.0, 200.0, -3.0], [800.0, 0.0, 1.0]]])
     yield probe(
         (unlikely, torch.tensor([[0, 2]]), torch.tensor([[True, True]])), *hints.UNLIKELY_WORD
     )

@@ -97,7 +97,7 @@ def _predictions() -> Iterator[Probe]:
     yield probe((torch.randn(3, 4), torch.tensor([0, 3, 1]), 0.2))
     yield probe((2 * torch.randn(5, 7), torch.tensor([6, 2, 2, 0, 5]), 0.1))
     yield probe((torch.randn(2, 3), torch.tensor([1, 2]), 0.0), "ε 为 0", "ε is 0")
-    far = torch.tensor([[0.0, 200.0], [-150.0, 1.0]])
+    far = torch.tensor([[0.0, 200.0], [-800.0, 1.0]])
     yield probe(
         (far, torch.tensor([0, 0]), 0.3), "有的类几乎不可能", "some classes are next to impossible"
     )
