@@ -245,8 +245,9 @@ def test_holders_of_tensors_are_compared_as_objects():
         (cache, cache.fork()),
         (state, LinearState.empty(keys, keys)),
         (part, part.merge(part)),
-        (KV(keys, keys), KV(keys, keys)),
+        (KV(keys, keys), KV(keys.clone(), keys.clone())),
     ):
         assert one == one
         assert one != other
+        assert one not in [other]
         assert len({one, other}) == 2
