@@ -58,7 +58,21 @@ def in_one_language(article: Element, book: Book) -> Element:
             element.set("alt" if element.tag == "img" else "aria-label", alt)
         for name in [name for name in element.attrib if name.startswith(TWO_LANGUAGES)]:
             del element.attrib[name]
+    for glossary in article.xpath(f".//dl[{class_is('glossary')}]"):
+        order(glossary, book.language)
     return article
+
+
+def order(glossary: Element, language: str) -> None:
+    """Put the entries of a glossary in the language's order, as its script does on the page."""
+    entries: list[tuple[str, list[Element]]] = []
+    for part in list(glossary):
+        if "data-pinyin" in part.attrib:
+            entries.append((part.attrib.pop("data-pinyin"), []))
+        entries[-1][1].append(part)
+    if language == "zh":
+        entries.sort(key=lambda entry: entry[0])
+    glossary[:] = [part for _, parts in entries for part in parts]
 
 
 def set_word(element: Element, name: str, text: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import search_parts
+from lesson.glossary_filter import pinyin
 from lxml import html
 from tiny_lesson import make_project
 
@@ -130,3 +131,26 @@ def test_the_link_follows_a_term_that_moves(tmp_path: Any) -> None:
     project.write(one=ONE.replace("first.", "first, and the {term}`KV cache`."))
     project.build()
     assert introductions(project, "term-KV-cache") == ["one.html#powers"]
+
+
+def test_the_first_term_of_an_entry_is_spelled_in_pinyin(project: Any) -> None:
+    page = html.fromstring(project.page("glossary"))
+    found = page.xpath("//dl[contains(@class, 'glossary')]/dt/@data-pinyin")
+    assert found == [
+        "jian4 zhi2 huan3 cun2", "softmax", "tou2", "lian4 shou3", "mei2 ren2 yong4"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("term", "spelled"),
+    [
+        ("重置门", "chong2 zhi4 men2"),
+        ("低秩微调", "di1 zhi4 wei1 tiao2"),
+        ("长度惩罚", "chang2 du4 cheng2 fa2"),
+        ("对齐错误率", "dui4 qi2 cuo4 wu4 lv4"),
+        ("更新门", "geng1 xin1 men2"),
+        ("QK 电路与 OV 电路", "qk dian4 lu4 yu3 ov dian4 lu4"),
+    ],
+)
+def test_signs_that_are_read_in_several_ways(term: str, spelled: str) -> None:
+    assert pinyin(term) == spelled

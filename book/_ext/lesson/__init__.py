@@ -22,6 +22,7 @@ PARTS = (
     "lesson.stages",
     "lesson.own_file",
     "lesson.glossary_entries",
+    "lesson.glossary_filter",
     "lesson.terms_in_place",
     "lesson.evidence_cells",
     "lesson.number_links",

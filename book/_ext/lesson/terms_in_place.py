@@ -17,7 +17,7 @@ from lesson.glossary_entries import ENTRIES
 NAME = "glossary-terms.js"
 #: An entry of a written glossary: its terms, and what is said of them.
 ENTRY = re.compile(r"((?:<dt\b(?:(?!</dt>).)*</dt>\s*)+)<dd>(.*?)</dd>", re.S)
-TERM = re.compile(r'<dt id="([^"]+)"')
+TERM = re.compile(r'<dt (?:data-pinyin="[^"]*" )?id="([^"]+)"')
 LINK_TO_TERM = re.compile(r'<a class="headerlink".*?</a>', re.S)
 
 
