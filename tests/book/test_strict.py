@@ -15,6 +15,11 @@ def test_any_warning_fails_the_build_again_and_again(tiny_book):
     assert "not sound" not in book.build()
 
 
+def test_a_sound_build_tells_no_settings(tiny_book):
+    book = tiny_book(["evidence.strict_build"], intro="# T\n")
+    assert not re.search(r"myst(-nb)? v\d|MdParserConfig|Copying the source path", book.build())
+
+
 def test_a_warning_of_the_reading_phase_stays(tiny_book):
     book = tiny_book(["evidence.strict_build"], intro="# T\n\n```{nosuchdirective}\n```\n")
     for _ in range(2):

@@ -88,6 +88,14 @@ def test_what_is_chosen_can_be_seen_in_forced_colors(forced: Any, base_url: str)
     assert not set(chosen) & set(others)
 
 
+def test_the_chosen_head_can_be_seen_in_forced_colors(forced: Any, base_url: str) -> None:
+    forced.goto(f"{base_url}/looking-inside.html?lang=en")
+    forced.keyboard.press("Tab")
+    expect(forced.locator(".live-head[aria-checked=true]").first).to_be_visible()
+    assert set(computed(forced, ".live-head[aria-checked=true]", "outlineStyle")) == {"solid"}
+    assert set(computed(forced, ".live-head[aria-checked=false]", "outlineStyle")) == {"none"}
+
+
 class TestPaper:
     def test_dark_pages_print_light(self, page: Any, base_url: str) -> None:
         page.emulate_media(color_scheme="dark")
