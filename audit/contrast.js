@@ -51,16 +51,20 @@ window.measureContrast = (function () {
     return found;
   }
 
-  /* The shapes of a drawing that are painted before a text and lie below its middle. */
-  function shapesBelow(text) {
+  /* What of a drawing is painted before a text and lies below its middle: shapes, pictures and copies. */
+  function partsBelow(text) {
     const drawing = text.ownerSVGElement, box = text.getBoundingClientRect();
     const middle = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2);
-    const shapes = [...drawing.querySelectorAll("rect, circle, ellipse, path, polygon")];
-    return shapes.filter((shape) => {
-      const before = text.compareDocumentPosition(shape) & Node.DOCUMENT_POSITION_PRECEDING;
-      if (!before || shape.closest("defs, clipPath, marker, pattern, mask") || getComputedStyle(shape).display === "none") return false;
-      const place = shape.getScreenCTM();
-      return place && shape.isPointInFill(middle.matrixTransform(place.inverse()));
+    const parts = [...drawing.querySelectorAll("rect, circle, ellipse, path, polygon, image, use")];
+    return parts.filter((part) => {
+      const before = text.compareDocumentPosition(part) & Node.DOCUMENT_POSITION_PRECEDING;
+      if (!before || part.closest("defs, clipPath, marker, pattern, mask") || getComputedStyle(part).display === "none") return false;
+      if (part.isPointInFill) {
+        const place = part.getScreenCTM();
+        return place && part.isPointInFill(middle.matrixTransform(place.inverse()));
+      }
+      const { left, right, top, bottom } = part.getBoundingClientRect();
+      return left <= middle.x && middle.x <= right && top <= middle.y && middle.y <= bottom;
     });
   }
   const opacities = (element, end) => (element === end ? 1 : Number(getComputedStyle(element).opacity) * opacities(element.parentElement, end));
@@ -71,8 +75,9 @@ window.measureContrast = (function () {
     let found = grounds(style, ground);
     if (!found) return null;
     if (element === text.ownerSVGElement) {
-      for (const shape of shapesBelow(text)) {
+      for (const shape of partsBelow(text)) {
         const { fill, fillOpacity } = getComputedStyle(shape);
+        if (!shape.isPointInFill) return null;
         if (fill === "none") continue;
         const color = read(fill);
         if (!color) return null;

@@ -25,7 +25,7 @@ PAGE = """<!DOCTYPE html><style>body { background: white; color: #767676; font-s
 <p id="picture" style="background: url(data:image/png;base64,AA)">a</p>
 <div style="position: relative; height: 2em"><p id="covered" style="margin: 0">a</p>
 <i style="position: absolute; inset: 0; background: rgb(0 0 0 / 0.1)"></i></div>
-<svg width="200" height="60" font-size="16">
+<svg width="200" height="100" font-size="16">
 <rect x="0" y="0" width="50" height="60" fill="#000"/>
 <path d="M60 0H110V60H60Z" fill="#000" fill-opacity="0.5"/>
 <circle cx="150" cy="30" r="30" fill="none" stroke="black"/>
@@ -34,6 +34,8 @@ PAGE = """<!DOCTYPE html><style>body { background: white; color: #767676; font-s
 <text id="in-ring" x="147" y="35" fill="#fff">a</text>
 <text id="behind" x="190" y="35" fill="#000">a</text>
 <rect x="180" y="0" width="20" height="60" fill="#000"/>
+<image x="0" y="70" width="40" height="30" href="data:image/png;base64,AA"/>
+<text id="on-cells" x="15" y="90" fill="#fff">a</text>
 </svg>"""
 #: By an independent formula: (L1 + 0.05) / (L2 + 0.05) of these grays.
 GRAY_50 = 0.2140  # the luminance of half black on white: ((0.5 + 0.055) / 1.055) ** 2.4
@@ -76,5 +78,6 @@ def test_contrast_is_that_of_the_formula(measured: Any, name: str) -> None:
 
 def test_what_colors_do_not_tell_is_left_to_people(measured: Any) -> None:
     assert measured("picture") is None
+    assert measured("on-cells") is None
     assert measured("covered", True) is None
     assert measured("passes", True)["ratio"] == measured("passes")["ratio"]
