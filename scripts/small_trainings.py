@@ -54,7 +54,7 @@ def record_missing(
         before = json.loads(to.read_text(encoding="utf-8"))
         if before["settings"] != settings:
             raise SystemExit(f"{to} was made with other settings: name another file")
-        record["runs"] = before["runs"]
+        record |= {"made": before["made"] + record["made"], "runs": before["runs"]}
     done = {tuple(run[name] for name in names) for run in record["runs"]}
     for values in grid:
         if values not in done:
