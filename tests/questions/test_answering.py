@@ -1,7 +1,13 @@
-"""A tiny book's questions in a browser, from a folder: answered, folded, remembered."""
+"""A tiny book's questions in a browser: answered, folded, remembered.
+
+The book is served, since a busy Chromium hands some pages from a folder a storage of their own.
+"""
 
 import json
 import os
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from browser import MISSING, chromium
@@ -22,15 +28,34 @@ def browser(browser_type):
     launched.close()
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """It writes nothing about what is asked for."""
+
+    def log_message(self, format, *args):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(book):
+    """Where the tiny book is served."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=book.html))
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
 @pytest.fixture
-def reader(browser, book):
+def reader(browser, address):
     """A function that opens a page; an error in it fails the test."""
     context, troubles = browser.new_context(viewport={"width": 390, "height": 800}), []
 
     def open_page(name, language="en"):
         page = context.new_page()
         page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(f"{(book.html / name).as_uri()}.html?lang={language}")
+        page.goto(f"{address}/{name}.html?lang={language}")
         page.evaluate("document.documentElement.removeAttribute('data-layout')")
         return page
 

@@ -169,7 +169,7 @@ def test_what_was_missed_comes_once_more_and_does_not_count(
     page.get_by_role("button", name="Next").click()
     expect(page.locator(".today-end")).to_be_focused()
     says(page.locator(".today-end"), "1 of 2 remembered")
-    says(page.locator(".today-stage"), "All of today's questions are answered")
+    says(page.locator(".today-stage"), "All of today’s questions are answered")
     assert stored(page) == once
     assert page.locator(".question-badge").is_hidden()
 

@@ -26,8 +26,8 @@ READ = {"微调": [["wēi"], ["tiáo"]], "重置": [["chóng"], ["zhì"]]}
 FIND = Bilingual("找词条", "Find a term")
 FIELD = """<form class="glossary-filter" role="search">
 <label>{find} <input type="search" autocomplete="off" autocapitalize="off" spellcheck="false"
- placeholder="注意力、zhuyi、zyl、attention" data-bl="placeholder"
- data-zh-placeholder="注意力、zhuyi、zyl、attention" data-en-placeholder="attention"></label>
+ placeholder="汉字、拼音或英文" data-bl="placeholder"
+ data-zh-placeholder="汉字、拼音或英文" data-en-placeholder="attention"></label>
 <span role="status"></span>
 </form>"""
 
