@@ -69,10 +69,8 @@ class TokenEmbedding(nn.Embedding):
             ValueError: if a number is not in the vocabulary: usually a model and a
                 vocabulary that do not belong together; on a GPU in strict mode.
         """
-        if not isinstance(input, Tensor) or input.dtype not in (
-            torch.int64,
-            torch.int32,
-        ):  # what torch can look up
+        looked_up = (torch.int64, torch.int32)  # what torch can look up
+        if not isinstance(input, Tensor) or input.dtype not in looked_up:
             input = whole_numbers(self.name, input)
         if input.device.type not in ("cpu", "meta") and is_strict():
             check_numbers(self.name, input, self.num_embeddings)

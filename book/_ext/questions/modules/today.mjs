@@ -1,4 +1,4 @@
-/* The page of today’s questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
+/* The page of today's questions: what is due, in rounds; progress; the reader's file; cards for Anki. */
 import { both, el, freshId } from "../page/words.mjs";
 import { takeOwnFile, withOwnFile } from "./along.mjs";
 import { ankiText } from "./anki.mjs";
