@@ -10,7 +10,7 @@ import yaml
 from graded_cells import CAN_GRADE, graded
 
 from attention_book.course.exercises import EXERCISES
-from attention_book.course.grading.assign import assignment, chapter_of, written
+from attention_book.course.grading.assign import assignment, chapter_of, function_of, written
 from attention_book.course.grading.chapters import CHAPTERS
 
 BOOK = Path(__file__).parents[3] / "book"
@@ -62,8 +62,9 @@ def test_what_nbgrader_takes_away_is_the_body_and_never_the_name():
         assert (begin.strip(), end.strip()) == ("### BEGIN SOLUTION", "### END SOLUTION")
         assert "..." in body
         if exercise.parameters:
-            function, arguments = name.replace("-", "_"), ", ".join(exercise.parameters)
-            assert head.strip() == f"def {function}({arguments}):"
+            asked = f"{function_of(exercise)}({', '.join(exercise.parameters)})"
+            assert head.strip() == f"def {asked}:"
+            assert all(f"`{asked}`" in exercise.task.text(each) for each in ("zh", "en"))
 
 
 @pytest.mark.skipif(not CAN_GRADE, reason="children are forked on Linux alone")

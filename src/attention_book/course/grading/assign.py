@@ -1,6 +1,7 @@
 """Homework: a notebook with tasks and empty functions, without solutions."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,6 +32,16 @@ def chapter_of(name: str) -> str:
     'masks'
     """
     return next(chapter for chapter, found in CHAPTERS.items() if name in found.exercises)
+
+
+def function_of(exercise: Exercise) -> str:
+    """Return what the task calls the function to be written; an exercise's own name where it doesn't.
+
+    >>> function_of(EXERCISES["causal-with-cache"])
+    'mask'
+    """
+    found = re.search(r"`(\w+)\(", exercise.task.text("en"))
+    return found[1] if found else exercise.name.replace("-", "_")
 
 
 def assignment(
@@ -71,7 +82,7 @@ def written(notebook: dict[str, Any]) -> bytes:
 
 def _task(exercise: Exercise, language: str, *, nbgrader: bool) -> Iterable[dict[str, Any]]:
     name = exercise.name
-    function = name.replace("-", "_")
+    function = function_of(exercise)
     yield _markdown(f"{name}-task", f"## {name}\n\n{exercise.task.text(language)}")
     here = _STUB.text(language)
     stub = f"{function} = ...  # {here}"
