@@ -127,9 +127,23 @@ def test_what_once_differed_does_not(topic, seed):
     compare(topic, seed)
 
 
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+@pytest.mark.parametrize("of", ["F.cross_entropy(x", "F.nll_loss(x.log_softmax(-1)"])
+@pytest.mark.parametrize("what", ["ignore_index=0", "weight=s", "weight=s, ignore_index=2"])
+def test_a_mean_is_that_of_what_counts(of, what, reduction):
+    setup = [
+        "x = torch.arange(12.0).reshape(4, 3).sin()",
+        "t = torch.tensor([0, 2, 0, 1]); s = torch.tensor([0.5, 1.0, 3.0])",
+    ]
+    hold_to_pytorch(setup, f"{of}, t, {what}, reduction='{reduction}')", "layers")
+
+
 def compare(topic, seed):
     """Draw a call, and hold the page's answer to PyTorch's."""
-    setup, expression = calls.call(topic, seed)
+    hold_to_pytorch(*calls.call(topic, seed), topic)
+
+
+def hold_to_pytorch(setup, expression, topic):
     lines = "\n".join([*setup, expression])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
