@@ -134,6 +134,20 @@ def test_an_opening_says_where_its_chapter_stands(built, page, zh, en):
     assert (words(line, "zh"), words(line, "en")) == (zh, en)
 
 
+@pytest.mark.parametrize(
+    ("page", "zh", "en"),
+    [
+        ("a", "8 分钟 · 主线第 1 站 · ", "8 minutes · stop 1 of 2 · "),
+        ("b", "8 分钟 · 支线 · ", "8 minutes · a side road · "),
+    ],
+)
+def test_a_chapter_begins_with_one_line(built, page, zh, en):
+    (line,) = find(built.page(page), "//details[@class='opening-more']/summary")
+    assert words(line, "zh").startswith(zh)
+    assert words(line, "en").startswith(en)
+    assert len(find(built.page(page), "//details" + of_class("opening-road"))) == 1
+
+
 def test_a_road_that_changes_is_written_again_wherever_it_is_told(built, tmp_path):
     project = built.copy(tmp_path)
     project.write(b=chapter("b", "straight", needs="a"))

@@ -117,6 +117,21 @@ def test_whoever_has_answered_nothing_is_told_what_this_page_will_do(
     assert page.locator(".question-badge").is_hidden()
 
 
+def test_whoever_has_answered_nothing_can_try_one(visit: Any, choices: list[Question]) -> None:
+    page = visit("today")
+    page.get_by_role("button", name="Try one").click()
+    expect(page.locator(ASKED)).to_be_visible()
+    assert asked(page) == choices[0].name  # the book's first
+    stage = page.locator(".today-stage")
+    expect(stage).not_to_contain_text("comes back here")
+    answer(page, choices[0])
+    says(stage, "this question comes back here")
+    says(stage, "Read on: ")
+    assert list(stored(page)["cards"]) == [choices[0].name]
+    page.reload()
+    says(stage, "Nothing is due today")
+
+
 def test_whoever_has_nothing_due_is_told_when(visit: Any, choices: list[Question]) -> None:
     page = visit("today", answered(choices[0].name, choices[1].name, days_ago=0))
     stage = page.locator(".today-stage")

@@ -195,6 +195,22 @@ class TestProgress:
             "Are the scoring functions just different spellings of one thing?"
         )
 
+    @pytest.mark.parametrize(
+        ("name", "stop"),
+        [
+            ("scoring", "parallel-text.html"),
+            ("bahdanau-results", "self-attention.html"),
+            ("masks", None),  # the next page is the next stop
+            ("language-models", None),  # the last
+            ("glossary", None),
+        ],
+    )
+    def test_a_chapter_ends_with_the_next_stop_of_the_road_where_the_next_page_is_none(
+        self, site: Path, name: str, stop: str | None
+    ) -> None:
+        links = tree(site / f"{name}.html").xpath("//p[@class='next-station']/a")
+        assert [link.get("href") for link in links] == [stop] * bool(stop)
+
 
 class TestTerms:
     PAGE = "masks.html"

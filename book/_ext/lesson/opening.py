@@ -1,11 +1,13 @@
 """The line at the head of a chapter: how long it takes; unfolded, what it needs and teaches.
 
 ``::::{opening}`` holds one :::{zh} and one :::{en}, each with three bold lines and a list under
-each of them.  On the page the time is a line, and the three parts stand side by side in its fold.
+each of them.  On the page the minutes are a line, in which the road finds its place, and the three
+parts stand side by side in its fold.
 """
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from bilingual.marks import Bilingual
@@ -22,11 +24,9 @@ PARTS = {
     "zh": ("需要", "学完之后，你能", "时间"),
     "en": ("You need", "Afterwards you can", "Time"),
 }
-#: The line, and what it says after the time.
-LINE = (
-    '<details class="opening-more"><summary>{time}'
-    '<span class="opening-rest"> · {more}</span></summary>'
-)
+#: The line: the minutes, what others say in it, and what its fold holds.
+LINE = '<details class="opening-more"><summary>{time}'
+REST = '<span class="opening-rest"> · {more}</span></summary>'
 MORE = Bilingual("需要什么，学完能做什么", "what you need, what you will be able to do")
 
 
@@ -49,7 +49,8 @@ class Opening(SphinxDirective):
                 wanted = "; ".join(f"**{title}** and a list" for title in PARTS[language])
                 return self.problem(f"the :::{{{language}}} of an opening needs {wanted}")
         time = Bilingual(*(escape(time_of(blocks[language])) for language in PARTS))
-        box += nodes.raw("", LINE.format(time=time, more=MORE), format="html")
+        box += nodes.raw("", LINE.format(time=time), format="html")
+        box += nodes.raw("", REST.format(more=MORE), format="html")
         for number, key in enumerate(("need", "goal", "time")):
             part = nodes.container(classes=["opening-part", f"opening-{key}"])
             for language in PARTS:
@@ -70,8 +71,8 @@ class Opening(SphinxDirective):
 
 
 def time_of(block: nodes.Element) -> str:
-    """Return the time that a block names."""
-    return next(iter(block[-1].findall(nodes.paragraph))).astext()
+    """Return the minutes that a block names first, those of the text."""
+    return re.split("[,，;；]", next(iter(block[-1].findall(nodes.paragraph))).astext())[0]
 
 
 def is_in_parts(block: nodes.Element, titles: tuple[str, ...]) -> bool:

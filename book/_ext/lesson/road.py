@@ -7,7 +7,8 @@ The front matter of each chapter says where it stands, and what it is for in one
       zh: 桌上什么都没变，结果会变吗？
       en: nothing on the desk changes. Can the answer change?
 
-``road: side`` is a chapter that may be left out. Its opening shows the chapter's place;
+``road: side`` is a chapter that may be left out. Its opening shows the chapter's place, and at its
+end stands the next stop of the straight road, where that is not the next page;
 ``{chapters-by-part}`` lists the whole book, each part folded, with these lines and the minutes of
 the cores, which the build adds up. It holds the straight road to its bounds, and each chapter to
 the order of the contents: what a chapter needs comes before it, and what the straight road needs
@@ -67,7 +68,7 @@ SAID = PerBook[dict[str, str]]("lesson_roads_said", {})
 
 
 class RoadHere(nodes.General, nodes.Element):
-    """The place of the list of chapters; or, in an opening, of this chapter's line."""
+    """A place for what the roads tell: of ``all`` chapters, or of one, ``short`` or a ``line``."""
 
 
 class RoadDirective(SphinxDirective):
@@ -75,7 +76,7 @@ class RoadDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         LISTS.of(self.env)[self.env.docname] = True
-        return [RoadHere(all=True)]
+        return [RoadHere(tells="all")]
 
 
 def register(app: Sphinx, doctree: nodes.document) -> None:
@@ -101,7 +102,8 @@ def register(app: Sphinx, doctree: nodes.document) -> None:
         ]
         STATIONS.of(env)[page] = Station(road, invitation, tuple(dict.fromkeys(needs)))
         for box in boxes:
-            box += RoadHere(all=False)
+            box.insert(1, RoadHere(tells="short"))  # after the minutes
+            box.insert(-1, RoadHere(tells="line"))  # last in the fold
 
 
 def complain(app: Sphinx, page: str, message: str) -> None:
@@ -115,6 +117,13 @@ def on_road(env: BuildEnvironment, road: str) -> list[str]:
     """Return the chapters of a road in reading order."""
     stations = STATIONS.of(env)
     return [page for page in chapters(env) if page in stations and stations[page].road == road]
+
+
+def next_station(env: BuildEnvironment, page: str) -> str | None:
+    """Return the first chapter of the straight road that comes after a page."""
+    straight, after = set(on_road(env, STRAIGHT)), reading_order(env)
+    later = after[after.index(page) + 1 :]
+    return next((each for each in later if each in straight), None)
 
 
 def minutes(env: BuildEnvironment, page: str) -> int:
@@ -200,7 +209,9 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for place, page in enumerate(straight):
         following = straight[place + 1 : place + 2]
         says[page] = repr((place, len(straight), [(each, titles[each]) for each in following]))
-    says |= {page: repr(stations[page].invitation) for page in side}
+    for page in side:
+        following = [each for each in [next_station(env, page)] if each]
+        says[page] = repr((stations[page].invitation, [(each, titles[each]) for each in following]))
     for page, after in pairwise(reading_order(env)):
         if after in stations:  # its question stands beside the link to it
             says[page] = f"{says.get(page)} {stations[after].invitation}"
@@ -229,8 +240,10 @@ class ShowRoads(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         for here in list(self.document.findall(RoadHere)):
-            if here["all"]:
+            if here["tells"] == "all":
                 here.replace_self(self.contents())
+            elif here["tells"] == "short":
+                here.replace_self(self.short(self.env.docname))
             else:
                 line = nodes.paragraph("", "", *self.line(self.env.docname))
                 here.replace_self(
@@ -285,6 +298,13 @@ class ShowRoads(SphinxPostTransform):
         question = nodes.inline("", "", *words, *told(time), classes=["chapter-question"])
         return nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(" "), question))
 
+    def short(self, page: str) -> list[nodes.Node]:
+        straight = on_road(self.env, STRAIGHT)
+        if page not in straight:
+            return both(" · 支线", " · a side road")
+        place, count = straight.index(page) + 1, len(straight)
+        return both(f" · 主线第 {place} 站", f" · stop {place} of {count}")
+
     def line(self, page: str) -> list[nodes.Node]:
         invitation = STATIONS.of(self.env)[page].invitation
         straight = on_road(self.env, STRAIGHT)
@@ -333,6 +353,13 @@ def tell_questions(
     relations = getattr(app.builder, "relations", {}).get(page)
     if relations and relations[2] in stations:
         context["next_question"] = Bilingual(**as_sentences(stations[relations[2]]))
+    station = next_station(app.env, page) if page in stations else None
+    if relations and station not in (None, relations[2]):
+        context["next_station"] = {
+            "words": Bilingual("主线下一站：", "The straight road goes on with "),
+            "link": app.builder.get_relative_uri(page, station),
+            "title": app.builder.render_partial(app.env.titles[station])["title"],
+        }
     if page in stations:
         context["description"] = as_sentences(stations[page])
 

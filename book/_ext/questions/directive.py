@@ -52,6 +52,7 @@ class QuestionDirective(SphinxDirective):
         values, variants = self.numbers(question)
         if name in (names := NAMES.of(self.env).setdefault(self.env.docname, {})):
             self.complain(name, [(0, "the name is used twice")])
+        first = not names
         names[name] = self.lineno
         asked = [text for each in lines for text in GIVEN.findall(each)]
         given = list(dict.fromkeys(asked)) if any(variants) else []
@@ -59,6 +60,8 @@ class QuestionDirective(SphinxDirective):
             filled = [named(each, given, variants[0]) for each in lines]
             question = grammar.read(name, question.options, filled)
         box = self.box(question, values[0] if values else [])
+        if first:  # above it the page's script says how many there are
+            box["classes"].append("question-first")
         if question.kind in ("number", "paint") and not values:
             return [box]  # it has been complained of
         box += (packed := QuestionData(data=data.of_question(question, values)))

@@ -31,7 +31,7 @@ function chapter(boxes) {
     }
   }
   const unfoldLine = keep({ folds: progress().settings.mode === "veil" });
-  bar(asked.map(({ id }) => id), apply);
+  bar(asked, apply);
   apply(progress().settings.mode);
   if (progress().settings.mode !== "off") opening();
 
@@ -50,8 +50,9 @@ function chapter(boxes) {
   }
 }
 
-/** How far the reader is, and how much the questions may interfere. */
-function bar(ids, apply) {
+/** At the first question: how far the reader is, and how much the questions may interfere. */
+function bar(asked, apply) {
+  const ids = asked.map(({ id }) => id);
   const count = el("summary"), name = freshId(), warning = el("p", { role: "status", class: "question-note" });
   const radio = (value, words) => el("label", {}, el("input", { type: "radio", name, value, change: () => {
     set("mode", value);
@@ -65,8 +66,7 @@ function bar(ids, apply) {
     for (const each of choices) each.firstChild.checked = each.firstChild.value === progress().settings.mode;
     warning.replaceChildren(...(trouble() ? both(trouble()) : []));
   }
-  const place = document.querySelector(".bd-article .opening") ?? document.querySelector(".bd-article h1");
-  place?.after(el("details", { class: "question-page" }, count,
+  asked[0]?.root.before(el("details", { class: "question-page" }, count,
     el("fieldset", {}, el("legend", {}, both(["课文里的题", "Questions in the text"])), choices),
     el("p", { class: "question-note" }, both(["答案只存在这个浏览器里，不发往任何地方。", "Answers are kept in this browser and sent nowhere."]), " ",
       el("a", { href: pageAddress("today") }, both(["今日回顾", "Today’s questions"])))), warning);

@@ -18,11 +18,15 @@ function today(root) {
   const show = () => {
     said.replaceChildren(...(trouble() ? both(trouble()) : []));
     progressed.replaceChildren(...started());
-    if (!asking) invite(stage, begin);
+    if (!asking) invite(stage, begin, tryOne);
   };
   const begin = () => {
     asking = rest.hidden = true;
     round(stage, { over: () => { asking = rest.hidden = false; }, begin });
+  };
+  const tryOne = () => {
+    asking = true;
+    sample(stage);
   };
   const changed = () => choice.replaceChildren(...settings());
   rest.append(...files(changed));
@@ -34,8 +38,8 @@ function today(root) {
 
 // ---- what is due ----------------------------------------------------------------------------------
 
-/** What there is to do, in words; `begin` is what the button does. */
-function invite(stage, begin) {
+/** What there is to do, in words; `begin` and `tryOne` are what the buttons do. */
+function invite(stage, begin, tryOne) {
   const waiting = due(known).length, now = Math.min(waiting, ROUND), later = comingNext();
   if (waiting) {
     const minutes = Math.max(1, Math.round(now * MINUTES));
@@ -46,12 +50,21 @@ function invite(stage, begin) {
   } else if (later) {
     stage.replaceChildren(paragraph([`今天没有到期的题；下一次在${later[0]}。`, `Nothing is due today; the next time is ${later[1]}.`]), goOn());
   } else {
-    stage.replaceChildren(paragraph(["还没有答过题。读一章，答几题；过几天，快要忘了，它们就在这里再问你一次。",
-      "You have not answered any question yet. Read a chapter and answer a few; some days later, when you are about to forget them, they are asked again here."]), goOn());
+    stage.replaceChildren(paragraph(["还没有答过题，所以这里还没有题。", "You have not answered any question yet, so there is nothing to ask."]),
+      button(["先试一题", "Try one"], tryOne, "today-go"), goOn());
   }
 }
 
 const inMinutes = (minutes) => (minutes === 1 ? "a minute" : `${minutes} minutes`);
+
+/** The book's first question, for who has answered none. */
+async function sample(stage) {
+  const [page, [id]] = Object.entries(pages)[0], question = made((await load(page).catch(() => ({})))[id] ?? "<p></p>");
+  if (!question.matches(".question")) return stage.replaceChildren(paragraph(["题没能读进来。", "The question could not be loaded."]), goOn());
+  const after = el("div"), words = ["快要忘掉的时候，这一题会回到这里。", "When you are about to forget it, this question comes back here."];
+  stage.replaceChildren(el("div", { class: "today-question" }, question), after);
+  mount(question, { answered: () => after.replaceChildren(paragraph(words), goOn()) }).focus();
+}
 
 /** When the next question comes, and how many come that day. */
 function comingNext() {
@@ -65,7 +78,7 @@ function comingNext() {
 function goOn() {
   const order = Object.keys(pages), { cards } = progress(), last = order.findLastIndex((page) => pages[page].some((id) => cards[id]));
   const page = order.slice(Math.max(last, 0)).find((each) => pages[each].some((id) => !cards[id]));
-  return page ? el("p", {}, both(["接着读：", "Read on: "]), el("a", { href: pageAddress(page) }, both(titles[page]))) : [];
+  return page ? el("p", {}, both(last < 0 ? ["从这里读起：", "Begin with: "] : ["接着读：", "Read on: "]), el("a", { href: pageAddress(page) }, both(titles[page]))) : [];
 }
 
 /** One question after the other, and those that were missed once more; `over` is called at the end, `begin` for another round. */
@@ -134,8 +147,8 @@ function started() {
 
 function settings() {
   const name = freshId(), options = SETTINGS.retention.toSorted();
-  return [el("h2", {}, both(["要记住多少", "How much to remember"])), el("fieldset", { class: "today-choice" },
-    el("legend", {}, both(["到期时还记得的，要有百分之几？多记一些，每天的题也多一些。", "Of what comes back, how much do you want to remember still? More of it means more questions a day."])),
+  return [el("h2", {}, both(["目标记住率", "How much to remember"])), el("fieldset", { class: "today-choice" },
+    el("legend", {}, both(["题回来的时候，你希望还记得多少？定得越高，每天的题越多。", "When questions come back, how many of them do you want to remember? The more, the more questions a day."])),
     options.map((value) => el("label", {}, el("input", { type: "radio", name, checked: progress().settings.retention === value,
       change: () => set("retention", value) }), " ", `${value * 100}%`)))];
 }
@@ -162,7 +175,7 @@ function files(changed) {
     forgetAll();
     say(["都删掉了。", "All is deleted."]);
     changed();
-  });
+  }, "today-delete");
   const onlyMine = el("input", { type: "checkbox", id: freshId() });
   const cards = (language, words) => button(words, async () => {
     try {

@@ -35,7 +35,7 @@ def chapter_of(name: str) -> str:
 
 
 def function_of(exercise: Exercise) -> str:
-    """Return what the task calls the function to be written; an exercise's own name where it doesn't.
+    """Return what an exercise's task calls the function that is to be written.
 
     >>> function_of(EXERCISES["causal-with-cache"])
     'mask'

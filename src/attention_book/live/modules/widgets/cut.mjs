@@ -26,8 +26,8 @@ const address = {
   view: (text, model) => (viewsOf(model).includes(text) ? text : undefined),
 };
 
-const HINT = ["一个小模型译出了这句话；带子越宽，译词看得越多。剪掉一道目光，看译文怎样改口。",
-  "A small model translated this sentence. The wider a ribbon, the more a word looks there. Cut a look, and watch the translation change its mind."];
+const HINT = ["一个小模型逐词写出了译文。每写一个词，它都要看原文里的几个词；带子越宽，看得越多。剪掉一道目光，看译文怎样改口。",
+  "A small model wrote the translation, looking at words of the source for each new word; the wider a ribbon, the harder it looked. Cut a look, and watch the translation change."];
 const TITLE = ["一句话和它的译文；带子越宽，译词看源词看得越多", "A sentence and its translation; the wider a ribbon, the more a word looks there"];
 const PRESS = {
   source: ["回车：谁也不许看这个词", "Enter: no word may look at this one"],
