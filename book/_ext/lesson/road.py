@@ -31,6 +31,7 @@ from bilingual.nodes import LanguageInline
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util import logging
@@ -354,7 +355,11 @@ def tell_questions(
     if relations and relations[2] in stations:
         context["next_question"] = Bilingual(**as_sentences(stations[relations[2]]))
     station = next_station(app.env, page) if page in stations else None
-    if relations and station not in (None, relations[2]):
+    if (
+        relations
+        and station not in (None, relations[2])
+        and isinstance(app.builder, StandaloneHTMLBuilder)
+    ):
         context["next_station"] = {
             "words": Bilingual("主线下一站：", "The straight road goes on with "),
             "link": app.builder.get_relative_uri(page, station),
