@@ -5,10 +5,12 @@ The chapters take these parts on one after the other; a test looks at the pages 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from parsed import tree
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -140,9 +142,34 @@ def test_an_opening_is_a_line_that_unfolds(page: Any, base_url: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
     page.goto(f"{base_url}/self-attention.html?lang=en")
     opening = page.locator(".opening")
-    assert opening.bounding_box()["height"] < 120
+    assert opening.bounding_box()["height"] < 50
     expect(opening.locator(".opening-goal")).not_to_be_visible()
     opening.locator("summary").click()
     expect(opening.locator(".opening-goal")).to_be_visible()
     setup = page.locator(".tag_setup summary").first
     assert setup.bounding_box()["y"] > opening.bounding_box()["y"]
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_on_a_phone_two_lines_stand_between_a_title_and_the_set_up(
+    page: Any, base_url: str, lang: str
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for name in ("self-attention", "scaling-up"):
+        page.goto(f"{base_url}/{name}.html?lang={lang}")
+        assert page.locator(".opening").bounding_box()["height"] < 70
+        above = page.locator(".bd-article h1").bounding_box()
+        hook = page.locator(".part-hook p:visible").first.bounding_box()
+        assert hook["y"] - above["y"] - above["height"] < 190
+
+
+def test_titles_of_exercises_have_no_brackets_of_one_language(site: Path) -> None:
+    titles = [
+        " ".join(title.text_content().split())
+        for page in site.glob("*.html")
+        for title in tree(page).xpath(
+            "//div[contains(@class, 'exercise')]/p[@class='admonition-title']"
+        )
+    ]
+    assert len(titles) > 100
+    assert not [each for each in titles if re.search(r"[\d.]+ \(", each)]

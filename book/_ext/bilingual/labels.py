@@ -18,6 +18,7 @@ from docutils import nodes
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from bilingual.marks import Bilingual, mark
 from bilingual.nodes import LanguageInline
@@ -71,6 +72,17 @@ def install(app: Sphinx, config: Config) -> None:
             config[name] = prompt
 
 
+class OpenTitles(SphinxPostTransform):
+    """Take away the brackets around an exercise's title, which are those of one language alone."""
+
+    default_priority = 25  # sphinx-exercise has put them there
+
+    def run(self, **kwargs: Any) -> None:
+        for title in self.document.findall(nodes.title):
+            if "exercise" in title.parent.get("classes", ()) and title.astext().startswith(" ("):
+                title.children = [nodes.Text(" "), *title[1:-1]]
+
+
 def author_in_both_languages(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
@@ -95,6 +107,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Set the catalog up after every extension's own."""
     app.add_config_value("bilingual_words", {}, "env", dict)
     app.connect("config-inited", install, priority=950)
+    app.add_post_transform(OpenTitles)
     app.connect("doctree-read", label_fields)
     app.connect("html-page-context", author_in_both_languages, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -299,12 +299,13 @@ class ShowRoads(SphinxPostTransform):
         question = nodes.inline("", "", *words, *told(time), classes=["chapter-question"])
         return nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(" "), question))
 
-    def short(self, page: str) -> list[nodes.Node]:
+    def short(self, page: str) -> nodes.raw:
         straight = on_road(self.env, STRAIGHT)
-        if page not in straight:
-            return both(" · 支线", " · a side road")
-        place, count = straight.index(page) + 1, len(straight)
-        return both(f" · 主线第 {place} 站", f" · stop {place} of {count}")
+        words = Bilingual(" · 支线", " · a side road")
+        if page in straight:
+            place, count = straight.index(page) + 1, len(straight)
+            words = Bilingual(f" · 主线第 {place} 站", f" · stop {place} of {count}")
+        return nodes.raw("", words, format="html")  # as the line around it
 
     def line(self, page: str) -> list[nodes.Node]:
         invitation = STATIONS.of(self.env)[page].invitation
