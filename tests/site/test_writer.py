@@ -83,12 +83,15 @@ def test_what_cannot_be_read_is_one_sentence(
             "模型不认识：€" if zh else "does not know €", use_inner_text=True
         )
         assert not bars(page)
+        title = page.get_by_text("和它们的概率" if zh else "with its probability")
+        expect(title).to_be_hidden()
         page.locator("textarea").fill("  ")
         expect(status).to_have_text(
             "请先写一个开头。" if zh else "Write a beginning first.", use_inner_text=True
         )
         page.locator(".live-chips button").nth(1).click()
         expect(page.locator(".live-choice-bar").first).to_be_visible()
+        expect(title).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

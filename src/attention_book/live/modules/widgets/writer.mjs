@@ -44,6 +44,7 @@ function render({ model, el: root }) {
   const button = (words, click, more = {}) => el("button", { type: "button", click, ...more }, both(words));
   const one = button(["写一个", "Write one"], () => write(1)), on = button(["一直写", "Write on"], toggle, { class: "live-go" });
   const back = button(["收回一个", "Take one back"], () => go(after.slice(0, -1))), over = button(["从头来", "Start over"], () => go([]));
+  const heading = el("p", { id: title, class: "live-strong" }, both(TITLE));
   const bars = el("div", { class: "live-next", role: "group", "aria-labelledby": title });
   const readout = el("p", { class: "live-note" }), note = el("p", { class: "live-note" });
   const sliders = SETTINGS.map((each) => control({ kind: "slider", ...each }, { get: (key) => model.get(key), set }));
@@ -53,7 +54,7 @@ function render({ model, el: root }) {
     el("form", { class: "live-form", submit: (event) => event.preventDefault() },
       el("label", { for: id }, both(["写一个开头，或挑一个", "Write a beginning, or pick one"])), text, chips,
       el("div", { class: "live-row" }, on, one, back, over)),
-    written, status, bar, el("p", { id: title, class: "live-strong" }, both(TITLE)), bars, readout,
+    written, status, bar, heading, bars, readout,
     el("div", { class: "live-controls" }, sliders.map((each) => each.element)), note));
 
   async function opened() {
@@ -88,6 +89,7 @@ function render({ model, el: root }) {
     written.dir = direction([prompt()]);
     const longest = Math.max(...(next?.choices ?? []).flatMap(({ probability, share }) => [probability, share]));
     const held = [...bars.children].indexOf(document.activeElement);
+    heading.hidden = !next || ended;
     bars.replaceChildren(...(next && !ended ? next.choices.map((each) => choice(each, longest)) : []));
     if (held >= 0) (bars.children[held] ?? one).focus({ preventScroll: true });
     readout.replaceChildren(...(next && !ended ? both(drawnFrom(next, size)) : []));
