@@ -293,7 +293,7 @@ def test_paper_and_pages_without_scripts_show_the_listing(browser: Any, served: 
         assert not page.locator(f"{BOX} .py-live").is_visible()
     for page in opened(browser, served, java_script_enabled=False):
         assert page.locator(f"{BOX} .highlight-python").is_visible()
-        assert "this chapter's notebook" in page.locator(BOX).inner_text()
+        assert "this chapter’s notebook" in page.locator(BOX).inner_text()
 
 
 # ---- cells --------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ KNOWN = PerPage[dict[str, Any]]("page_python_known")
 #: A page with something to run may compile WebAssembly, which is what the engine is.
 POLICY = "'wasm-unsafe-eval'"
 INSTEAD = Bilingual("%s到%s里做。", "%s Use %s.")
-NOTEBOOK = Bilingual("本章的笔记本", "this chapter's notebook")
+NOTEBOOK = Bilingual("本章的笔记本", "this chapter’s notebook")
 
 
 class PagePython(nodes.container):
