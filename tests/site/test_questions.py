@@ -189,7 +189,7 @@ def test_what_a_prediction_folds_ends_with_its_section(reader: Any, chapter: str
         )
         assert not [each for each in folded if each.startswith("SECTION") or "question" in each]
     assert page.locator("[data-veiled] .question").count() == 0
-    page.locator(".question-page summary").click()
+    page.locator(".question-page summary").press("Enter")
     page.get_by_label("fold nothing").check()
     assert page.locator("[data-veiled]").count() == 0
 
@@ -395,13 +395,13 @@ def test_the_search_of_the_browser_unfolds_it(reader: Any) -> None:
 @browsed
 def test_folding_and_questions_can_be_put_away(reader: Any) -> None:
     page = reader("masks")
-    page.locator(".question-page summary").click()
+    page.locator(".question-page summary").press("Enter")
     page.get_by_label("Put them away").check()
     expect(page.locator(".question").first).to_be_hidden()
     assert page.locator("[data-veiled]").count() == 0
     page.reload()
     expect(page.locator(".question").first).to_be_hidden()
-    page.locator(".question-page summary").click()
+    page.locator(".question-page summary").press("Enter")
     page.get_by_label("Guess first").check()
     expect(page.locator(".question").first).to_be_visible()
     assert page.locator("[data-veiled]").count()
