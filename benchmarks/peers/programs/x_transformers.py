@@ -27,7 +27,7 @@ class XTransformers(Program):
             "depth": config.num_layers,
             "heads": config.num_heads,
             "pre_norm": config.norm == "pre",
-            "attn_dim_head": config.d_k,
+            "attn_dim_head": config.head_size,
             "attn_flash": True,  # torch's fused attention
             "attn_dropout": config.inner_dropout,
             "attn_sublayer_dropout": config.dropout,
