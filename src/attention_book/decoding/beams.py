@@ -146,11 +146,14 @@ def _best(numbers: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Return the largest numbers of each row and their places, of equal ones the first.
 
     That is what greedy search does; ``topk`` takes any, and in half precision many are equal.
-    How many there are is known, so the device is not waited for.
+    Whether any are is asked on the CPU alone: another device would have to be waited for.
     """
     size = numbers.shape[-1]
     count = min(count, size)
-    least = numbers.topk(count).values[..., -1:]
+    values, places = numbers.topk(min(count + 1, size))
+    if numbers.is_cpu and bool((values[..., :-1] > values[..., 1:]).all()):
+        return values[..., :count], places[..., :count]
+    least = values[..., count - 1 : count]
     # No two with the same key: those above the least, then those equal to it, each the first first.
     first = torch.arange(size, 0, -1, dtype=torch.float32, device=numbers.device)
     keys = torch.where(numbers > least, first + size, first.where(numbers == least, 0.0))
