@@ -148,7 +148,7 @@ function started() {
 function settings() {
   const name = freshId(), options = SETTINGS.retention.toSorted();
   return [el("h2", {}, both(["目标记住率", "How much to remember"])), el("fieldset", { class: "today-choice" },
-    el("legend", {}, both(["题回来的时候，你希望还记得多少？定得越高，每天的题越多。", "When questions come back, how many of them do you want to remember? The more, the more questions a day."])),
+    el("legend", {}, both(["题回来的时候，你希望还记得多少？定得越高，每天的题越多。", "When questions come back, how many of them do you want to remember? A higher share means more questions a day."])),
     options.map((value) => el("label", {}, el("input", { type: "radio", name, checked: progress().settings.retention === value,
       change: () => set("retention", value) }), " ", `${value * 100}%`)))];
 }
