@@ -313,7 +313,6 @@ WRONG = {
     "clip-gradients": {
         "always": [lambda g, m: scaled(g, m / norm(g))],
         "sum-of-norms": [lambda g, m: scaled(g, min(1, m / sum(x.norm().item() for x in g)))],
-        "new-tensors": [lambda g, m: g if norm(g) <= m else scaled(g, m / norm(g))],
         "type": [
             lambda g, m: torch.cat([x.flatten() for x in clipped_by_torch(g, m)]),
             lambda g, m: (x for x in clipped_by_torch(g, m)),

@@ -8,8 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attention_book.course.exercises import hints
-from attention_book.course.exercises.core import Answer, Law, Probe, exercise, probe, wrong
-from attention_book.course.exercises.verdict import Finding
+from attention_book.course.exercises.core import Probe, exercise, probe, wrong
 from attention_book.foundations.bilingual import Bilingual
 from attention_book.training import loss_per_token, token_losses
 
@@ -424,18 +423,6 @@ def _clip_in_place(gradients: Sequence[Tensor], max_norm: float) -> Sequence[Ten
     return gradients
 
 
-def _tensors_are_new(answer: Answer) -> Finding | None:
-    gradients = [torch.tensor([0.3]), torch.tensor([0.4])]
-    clipped = answer(gradients, 2.0)
-    if any(new is old for new, old in zip(clipped, gradients, strict=False)):
-        return Finding(
-            {"gradients": gradients, "max_norm": 2.0},
-            Bilingual("新的张量", "new tensors"),
-            Bilingual("交进来的那些张量", "those that were handed in"),
-        )
-    return None
-
-
 CLIP_GRADIENTS = exercise(
     "clip-gradients",
     "写 `clip(gradients, max_norm)`：所有梯度合起来的范数超过 max_norm 时，按同一比例缩小；"
@@ -516,13 +503,6 @@ CLIP_GRADIENTS = exercise(
             _to_one,
         ),
     },
-    laws=(
-        Law(
-            "new-tensors",
-            Bilingual("返回的是新的张量。", "The tensors that come back are new ones."),
-            _tensors_are_new,
-        ),
-    ),
 )
 
 EXERCISES = (TEACHER_FORCING, PAD_BATCH, MASKED_LOSS, CLIP_GRADIENTS)
