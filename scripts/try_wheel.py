@@ -18,15 +18,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: The tests of the package, which need neither the book nor this repository's scripts.
 TESTS = ("attention", "decoding", "foundations", "inspection", "metrics", "models", "runs", "text",
          "training")  # fmt: skip
-FOR_TESTS = (
-    "pytest",
-    "pytest-xdist",
-    "hypothesis",
-    "beartype",
-    "scipy",
-    "transformers",
-    "setuptools",
-)
+FOR_TESTS = ("pytest", "pytest-xdist", "hypothesis", "beartype", "scipy", "setuptools")
+#: What the package is compared with, in the version that its tests speak to.
+ORACLE = "transformers"
 
 ALONE = """
 import importlib, pkgutil
@@ -87,6 +81,12 @@ def run(*command: str | Path, cwd: Path, **environment: str) -> str:
     return done.stdout
 
 
+def pinned(name: str) -> str:
+    """Return what constraints.txt asks for of a library."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf8").splitlines()
+    return next(line for line in lines if line.startswith(f"{name}=="))
+
+
 def environment(folder: Path, *packages: str) -> Path:
     """Return the Python of a fresh environment with these packages."""
     run(sys.executable, "-m", "venv", folder, cwd=folder.parent)
@@ -121,7 +121,7 @@ def main() -> None:
         alone = environment(folder / "alone", str(wheel))
         print(run(alone, "-c", ALONE, cwd=folder), end="")
         print("translates:", run(alone, "-W", "ignore", "-c", TRANSLATE, cwd=folder), end="")
-        every = environment(folder / "every", f"{wheel}[all]", *FOR_TESTS)
+        every = environment(folder / "every", f"{wheel}[all]", *FOR_TESTS, pinned(ORACLE))
         for part in ("tests", "benchmarks", "scripts", "pyproject.toml"):
             copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copyfile
             copy(ROOT / part, folder / part)

@@ -1,5 +1,7 @@
 """What somebody else broke is found from the report alone; modules of libraries when they break."""
 
+import inspect
+
 import colleague
 import pytest
 import torch
@@ -89,6 +91,28 @@ def test_a_model_of_transformers_that_forgets_its_mask_is_named():
     finally:
         F.scaled_dot_product_attention = whole
     assert swapped
+
+
+def test_a_model_of_transformers_may_call_its_cache_by_either_name():
+    transformers = pytest.importorskip("transformers", minversion="5.0")
+    asked = inspect.signature(transformers.LlamaForCausalLM.forward).parameters
+    kept = "cache" if "cache" in asked else "past_key_values"  # since 5.24, and before
+
+    class Today(transformers.LlamaForCausalLM):
+        def forward(
+            self, input_ids, attention_mask=None, position_ids=None, cache=None, use_cache=None
+        ):
+            given = {"attention_mask": attention_mask, "position_ids": position_ids, kept: cache}
+            found = super().forward(input_ids, use_cache=use_cache, **given)
+            return transformers.utils.ModelOutput(logits=found.logits, cache=found.get(kept))
+
+    sizes = {"vocab_size": 13, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 2}
+    model = Today(transformers.LlamaConfig(initializer_range=0.3, **sizes, **heads)).eval()
+    subject = from_transformers(model)
+    assert subject.causal
+    assert subject.step is not None
+    assert examine(subject)
 
 
 @pytest.mark.parametrize("adapter", [from_torch, from_transformers, from_x_transformers])

@@ -18,6 +18,8 @@ from attention_book.conformance.sequence import Sequence
 
 #: The sides on which all of these can be padded.
 _SIDES = ("right", "left")
+#: What a model calls its cache: before transformers 5.24, and since.
+_CACHES = ("past_key_values", "cache")
 
 
 def from_torch(module: nn.Module, *, cross: bool = False, **conventions: Any) -> Sequence | Cross:
@@ -192,7 +194,8 @@ def from_transformers(model: nn.Module, **conventions: Any) -> Sequence:
     def call(ids: Tensor, real: Tensor | None) -> Any:
         return whole(ids, **({} if real is None else places(real)), **quiet)
 
-    writes = whole.can_generate() and "past_key_values" in asked
+    kept = next((name for name in _CACHES if name in asked), None)
+    writes = whole.can_generate() and kept is not None
     own: dict[str, Any] = {
         "vocabulary": settings.vocab_size,
         "causal": writes,
@@ -202,8 +205,8 @@ def from_transformers(model: nn.Module, **conventions: Any) -> Sequence:
         "window": _reach(settings) if writes else None,
         "name": f"transformers {type(model).__name__}",
     }
-    if writes:
-        own |= _cached(whole, places)
+    if writes and kept:
+        own |= _cached(whole, places, kept)
     learned = {name.rpartition(".")[2] for name, _ in whole.named_parameters()}
     if getattr(settings, "_attn_implementation", "") == "eager" and "sinks" not in learned:
 
@@ -215,8 +218,8 @@ def from_transformers(model: nn.Module, **conventions: Any) -> Sequence:
     return Sequence(call, **(own | conventions))
 
 
-def _cached(model: Any, places: Callable[[Tensor], dict[str, Tensor]]) -> dict[str, Any]:
-    """Return how a model of transformers reads step by step."""
+def _cached(model: Any, places: Callable[[Tensor], dict[str, Tensor]], kept: str) -> dict[str, Any]:
+    """Return how a model of transformers reads step by step; ``kept`` is its word for a cache."""
 
     @torch.no_grad()  # a cache with gradients can't be copied
     def step(ids: Tensor, state: _Read) -> tuple[Tensor, _Read]:
@@ -225,13 +228,13 @@ def _cached(model: Any, places: Callable[[Tensor], dict[str, Tensor]]) -> dict[s
         if "position_ids" in given:
             given["position_ids"] = given["position_ids"][:, -ids.shape[1] :]
         cache = copy.deepcopy(state.cache)
-        out = model(ids, **given, past_key_values=cache, use_cache=True)
-        return out.logits, _Read(out.past_key_values, real)
+        out = model(ids, **given, **{kept: cache}, use_cache=True)
+        return out.logits, _Read(out[kept], real)
 
     @torch.no_grad()
     def prefill(ids: Tensor, real: Tensor) -> _Read:
         out = model(ids, **places(real), use_cache=True)
-        return _Read(out.past_key_values, real)
+        return _Read(out[kept], real)
 
     def select(state: _Read, rows: Tensor) -> _Read:
         cache = copy.deepcopy(state.cache)
