@@ -13,6 +13,7 @@ SENTENCE_END = re.compile(
     r"(?<=[。！？])(?![）”])|(?<=[。！？][）”])"
     r"|(?<=[.!?:])\s*\n\s*|(?<=[.!?])\s+(?=[A-Z“(])|(?<=[.!?][)”])\s+(?=[A-Z“(])"
 )
+CHINESE = re.compile("[\u4e00-\u9fff]")
 EMPHASIS = ("strong", "em")
 AFTER_EMPHASIS = re.compile(r"(?:[。！？]|[.!?](?=\s+[A-Z“(]))(\s*)(?=\S)")
 #: What drawings lead to by its id.
@@ -34,7 +35,14 @@ def shown(element: Element) -> Element:
     for inner in [*copied.iter("section"), *copied.iter("aside")]:
         inner.tag = "div"  # to reveal.js a section is a slide, an aside may be its notes
     for anchor in list(copied.iter("a")):
-        if anchor is not copied:
+        if anchor is copied:
+            continue
+        # The title of a section is told from the sentence around it; Chinese has marks for titles.
+        is_title = anchor.xpath(f".//span[{class_is('std-ref')}]")
+        if is_title and not CHINESE.search(anchor.text_content()):
+            anchor.tag = "cite"
+            anchor.attrib.clear()
+        else:
             anchor.drop_tag()
     for each in copied.iter(etree.Element):
         if each.tag not in DRAWN:

@@ -66,3 +66,17 @@ def test_a_caption_keeps_whole_sentences() -> None:
 def test_a_lead_closes_no_bracket_that_it_has_not_opened() -> None:
     block = html.fragment_fromstring("<div><p>Look. (It is so. It means yes.)</p></div>")
     assert lead([block]).text_content() == "(It is so. It means yes.)"
+
+
+def test_a_title_that_was_a_link_is_told_from_its_sentence() -> None:
+    link = '<a class="reference internal" href="#x"><span class="std std-{}">{}</span></a>'
+    for kind, words, tags in (
+        ("ref", "Why √d", 1),
+        ("term", "query", 0),
+        ("ref", "听多远", 0),
+    ):
+        text = html.fromstring(f"<p>It is told in {link.format(kind, words)} and here.</p>")
+        copied = module.shown(text)
+        assert len(copied.xpath(".//cite")) == tags
+        assert not copied.xpath(".//a")
+        assert copied.text_content() == f"It is told in {words} and here."
