@@ -327,7 +327,7 @@ class Page:
             yield quoted(f"**{title}**\n\n{body}")
 
     def block_exercise_enumerable_node(self, node: nodes.Element) -> Blocks:
-        title = re.sub(r"^\s*\((.*)\)$", r"　\1", self.inline(node[0]), flags=re.S)
+        title = re.sub(r"^\s+", "　", self.inline(node[0]))
         yield f"---\n\n**{self.number(node, 'exercise')}{title}**"
         yield from self.inside(node[1])
         self.exercise = self.number(node, "exercise")
