@@ -207,12 +207,10 @@ def pages_to_write(app: Sphinx, env: BuildEnvironment) -> list[str]:
     numbers = [env.toc_secnumbers.get(page, {}).get("") for page in listed]
     told = repr((list(by_part(env)), titles, every, numbers))
     says = dict.fromkeys(LISTS.of(env), told)
-    for place, page in enumerate(straight):
-        following = straight[place + 1 : place + 2]
-        says[page] = repr((place, len(straight), [(each, titles[each]) for each in following]))
-    for page in side:
-        following = [each for each in [next_station(env, page)] if each]
-        says[page] = repr((stations[page].invitation, [(each, titles[each]) for each in following]))
+    for page in (*straight, *side):
+        following = next_station(env, page)
+        here = straight.index(page) if page in straight else stations[page].invitation
+        says[page] = repr((here, len(straight), following, following and titles[following]))
     for page, after in pairwise(reading_order(env)):
         if after in stations:  # its question stands beside the link to it
             says[page] = f"{says.get(page)} {stations[after].invitation}"

@@ -194,8 +194,8 @@ def from_transformers(model: nn.Module, **conventions: Any) -> Sequence:
     def call(ids: Tensor, real: Tensor | None) -> Any:
         return whole(ids, **({} if real is None else places(real)), **quiet)
 
-    kept = next((name for name in _CACHES if name in asked), None)
-    writes = whole.can_generate() and kept is not None
+    kept = next((name for name in _CACHES if name in asked and whole.can_generate()), None)
+    writes = kept is not None
     own: dict[str, Any] = {
         "vocabulary": settings.vocab_size,
         "causal": writes,
@@ -205,7 +205,7 @@ def from_transformers(model: nn.Module, **conventions: Any) -> Sequence:
         "window": _reach(settings) if writes else None,
         "name": f"transformers {type(model).__name__}",
     }
-    if writes and kept:
+    if kept is not None:
         own |= _cached(whole, places, kept)
     learned = {name.rpartition(".")[2] for name, _ in whole.named_parameters()}
     if getattr(settings, "_attn_implementation", "") == "eager" and "sinks" not in learned:

@@ -40,8 +40,7 @@ def function_of(exercise: Exercise) -> str:
     >>> function_of(EXERCISES["causal-with-cache"])
     'mask'
     """
-    found = re.search(r"`(\w+)\(", exercise.task.text("en"))
-    return found[1] if found else exercise.name.replace("-", "_")
+    return str(re.findall(r"`(\w+)\(", exercise.task.text("en"))[0])
 
 
 def assignment(
